@@ -166,7 +166,7 @@ impl Tensor {
     /// # Errors
     /// [`ProblemError::Rank`] for any other rank.
     pub fn view(&self, tensor: TensorName, layout: Layout) -> Result<TensorView<'_>, ProblemError> {
-        let shape = match (*self.shape, layout) {
+        let shape = match *self.shape {
             [b, x, y, d] => [b, x, y, d],
             [x, y, d] => [1, x, y, d],
             [s, d] if layout == Layout::Bhsd => [1, 1, s, d],
