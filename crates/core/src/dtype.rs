@@ -92,8 +92,8 @@ impl Dtype {
         match self {
             Dtype::F64 => x,
             Dtype::F32 => f64::from(x as f32),
-            Dtype::F16 => f64::from(<f16 as Element>::from_f64(x)),
-            Dtype::BF16 => f64::from(<bf16 as Element>::from_f64(x)),
+            Dtype::F16 => f64::from(f16::rounded(x)),
+            Dtype::BF16 => f64::from(bf16::rounded(x)),
         }
     }
 }
@@ -109,47 +109,49 @@ pub trait Element: Copy + Default + Send + Sync + fmt::Debug + PartialEq + 'stat
     /// Its name as data.
     const DTYPE: Dtype;
     /// Exact widening.
-    fn to_f64(self) -> f64;
+    fn widen(self) -> f64;
     /// One rounding, to nearest with ties to even, into subnormals and to infinity as well; NaN stays NaN.
-    fn from_f64(x: f64) -> Self;
+    ///
+    /// Not called `from_f64`: `half` has an inherent method of that name, which would win over this one and rounds twice.
+    fn rounded(x: f64) -> Self;
 }
 
 impl Element for f64 {
     const DTYPE: Dtype = Dtype::F64;
-    fn to_f64(self) -> f64 {
+    fn widen(self) -> f64 {
         self
     }
-    fn from_f64(x: f64) -> f64 {
+    fn rounded(x: f64) -> f64 {
         x
     }
 }
 
 impl Element for f32 {
     const DTYPE: Dtype = Dtype::F32;
-    fn to_f64(self) -> f64 {
+    fn widen(self) -> f64 {
         f64::from(self)
     }
-    fn from_f64(x: f64) -> f32 {
+    fn rounded(x: f64) -> f32 {
         x as f32
     }
 }
 
 impl Element for f16 {
     const DTYPE: Dtype = Dtype::F16;
-    fn to_f64(self) -> f64 {
+    fn widen(self) -> f64 {
         f64::from(self)
     }
-    fn from_f64(x: f64) -> f16 {
+    fn rounded(x: f64) -> f16 {
         f16::from_f32(round_to_odd_f32(x))
     }
 }
 
 impl Element for bf16 {
     const DTYPE: Dtype = Dtype::BF16;
-    fn to_f64(self) -> f64 {
+    fn widen(self) -> f64 {
         f64::from(self)
     }
-    fn from_f64(x: f64) -> bf16 {
+    fn rounded(x: f64) -> bf16 {
         bf16::from_f32(round_to_odd_f32(x))
     }
 }
@@ -179,45 +181,45 @@ mod tests {
     fn one_rounding_into_sixteen_bits() {
         // Worked by hand: 1 + 2^-11 is the midpoint of 1 and 1 + 2^-10; anything above it rounds up.
         let tie = 1.0 + libm::ldexp(1.0, -11);
-        assert_eq!(f16::from_f64(tie).to_bits(), 0x3c00);
-        assert_eq!(f16::from_f64(tie + libm::ldexp(1.0, -40)).to_bits(), 0x3c01);
-        assert_eq!(f16::from_f64(-tie - libm::ldexp(1.0, -50)).to_bits(), 0xbc01);
+        assert_eq!(f16::rounded(tie).to_bits(), 0x3c00);
+        assert_eq!(f16::rounded(tie + libm::ldexp(1.0, -40)).to_bits(), 0x3c01);
+        assert_eq!(f16::rounded(-tie - libm::ldexp(1.0, -50)).to_bits(), 0xbc01);
         let tie = 1.0 + libm::ldexp(1.0, -8);
-        assert_eq!(bf16::from_f64(tie).to_bits(), 0x3f80);
-        assert_eq!(bf16::from_f64(tie + libm::ldexp(1.0, -40)).to_bits(), 0x3f81);
+        assert_eq!(bf16::rounded(tie).to_bits(), 0x3f80);
+        assert_eq!(bf16::rounded(tie + libm::ldexp(1.0, -40)).to_bits(), 0x3f81);
     }
 
     #[test]
     fn rounding_at_the_ends_of_the_range() {
-        assert_eq!(f16::from_f64(65520.0), f16::INFINITY); // midpoint of MAX and 2^16: even is 2^16
-        assert_eq!(f16::from_f64(65520.0 - 1e-9), f16::MAX);
-        assert_eq!(f16::from_f64(1e300), f16::INFINITY);
+        assert_eq!(f16::rounded(65520.0), f16::INFINITY); // midpoint of MAX and 2^16: even is 2^16
+        assert_eq!(f16::rounded(65520.0 - 1e-9), f16::MAX);
+        assert_eq!(f16::rounded(1e300), f16::INFINITY);
         let half_smallest = libm::ldexp(1.0, -25);
-        assert_eq!(f16::from_f64(half_smallest).to_bits(), 0);
-        assert_eq!(f16::from_f64(half_smallest * (1.0 + 1e-15)).to_bits(), 1);
-        assert_eq!(bf16::from_f64(libm::ldexp(1.0, -134)).to_bits(), 0);
-        assert_eq!(bf16::from_f64(libm::ldexp(1.0, -134) * (1.0 + 1e-15)).to_bits(), 1);
-        assert_eq!(bf16::from_f64(f64::from_bits(1)).to_bits(), 0);
-        assert!(f16::from_f64(f64::NAN).is_nan());
-        assert_eq!(bf16::from_f64(f64::MAX), bf16::INFINITY);
+        assert_eq!(f16::rounded(half_smallest).to_bits(), 0);
+        assert_eq!(f16::rounded(half_smallest * (1.0 + 1e-15)).to_bits(), 1);
+        assert_eq!(bf16::rounded(libm::ldexp(1.0, -134)).to_bits(), 0);
+        assert_eq!(bf16::rounded(libm::ldexp(1.0, -134) * (1.0 + 1e-15)).to_bits(), 1);
+        assert_eq!(bf16::rounded(f64::from_bits(1)).to_bits(), 0);
+        assert!(f16::rounded(f64::NAN).is_nan());
+        assert_eq!(bf16::rounded(f64::MAX), bf16::INFINITY);
     }
 
     /// Every 16-bit number, its neighbours and the midpoints between them, a hair to either side: the nearest is found by
     /// comparing distances, which shares nothing with the bit arithmetic above.
     fn midpoints<T: Element>(from_bits: fn(u16) -> T) {
         for bits in 0..0x7fffu16 {
-            let (a, b) = (from_bits(bits).to_f64(), from_bits(bits + 1).to_f64());
+            let (a, b) = (from_bits(bits).widen(), from_bits(bits + 1).widen());
             if !a.is_finite() || !b.is_finite() {
                 continue;
             }
             let middle = 0.5 * (a + b);
             let even = if bits % 2 == 0 { a } else { b };
-            assert_eq!(T::from_f64(middle).to_f64(), even);
+            assert_eq!(T::rounded(middle).widen(), even);
             let next = f64::from_bits(middle.to_bits() + 1);
             let previous = f64::from_bits(middle.to_bits() - 1);
-            assert_eq!(T::from_f64(next).to_f64(), b);
-            assert_eq!(T::from_f64(-previous).to_f64(), -a);
-            assert_eq!(T::from_f64(a).to_f64(), a);
+            assert_eq!(T::rounded(next).widen(), b);
+            assert_eq!(T::rounded(-previous).widen(), -a);
+            assert_eq!(T::rounded(a).widen(), a);
         }
     }
 

@@ -55,7 +55,7 @@ impl Elements {
     /// # Panics
     /// If `i` is not below [`len`](Elements::len).
     pub fn get(&self, i: usize) -> f64 {
-        for_each_type!(Elements, self, x => x[i].to_f64())
+        for_each_type!(Elements, self, x => x[i].widen())
     }
 
     /// Each number rounded once from `f64` to `dtype`.
@@ -63,9 +63,9 @@ impl Elements {
         let values = values.into_iter();
         match dtype {
             Dtype::F64 => Elements::F64(values.collect()),
-            Dtype::F32 => Elements::F32(values.map(Element::from_f64).collect()),
-            Dtype::F16 => Elements::F16(values.map(Element::from_f64).collect()),
-            Dtype::BF16 => Elements::BF16(values.map(Element::from_f64).collect()),
+            Dtype::F32 => Elements::F32(values.map(Element::rounded).collect()),
+            Dtype::F16 => Elements::F16(values.map(Element::rounded).collect()),
+            Dtype::BF16 => Elements::BF16(values.map(Element::rounded).collect()),
         }
     }
 }
@@ -134,7 +134,7 @@ impl Tensor {
 
     /// The numbers in row-major order, widened exactly.
     pub fn to_f64(&self) -> Vec<f64> {
-        for_each_type!(Elements, &self.elements, x => x.iter().map(|e| e.to_f64()).collect())
+        for_each_type!(Elements, &self.elements, x => x.iter().map(|e| e.widen()).collect())
     }
 
     /// The same numbers in another type, each rounded once.
@@ -143,7 +143,7 @@ impl Tensor {
             return self.clone();
         }
         let elements = for_each_type!(Elements, &self.elements,
-            x => Elements::from_f64(dtype, x.iter().map(|e| e.to_f64())));
+            x => Elements::from_f64(dtype, x.iter().map(|e| e.widen())));
         Tensor { shape: self.shape.clone(), elements }
     }
 
@@ -381,7 +381,7 @@ impl<'a> TensorView<'a> {
     /// For an index outside the shape.
     #[inline]
     pub fn get(&self, batch: usize, head: usize, row: usize, channel: usize) -> f64 {
-        for_each_type!(TensorView, self, x => x.get(batch, head, row, channel).to_f64())
+        for_each_type!(TensorView, self, x => x.get(batch, head, row, channel).widen())
     }
 
     /// The elements of row (batch, head, row, ..), widened exactly, into `out`.
@@ -392,7 +392,7 @@ impl<'a> TensorView<'a> {
         assert_eq!(out.len(), self.shape()[3]);
         for_each_type!(TensorView, self, x => {
             for (c, o) in out.iter_mut().enumerate() {
-                *o = x.get(batch, head, row, c).to_f64();
+                *o = x.get(batch, head, row, c).widen();
             }
         });
     }
