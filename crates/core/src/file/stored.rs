@@ -1,6 +1,7 @@
 //! Elements as bytes: decoding what a reader gives, encoding what a writer takes.
 
-use super::array::{ArrayData, ArrayDtype, for_each_data};
+use super::array::{ArrayData, for_each_data};
+use super::dtype::ArrayDtype;
 use super::error::{Fault, FileError};
 use super::source;
 use half::{bf16, f16};
@@ -123,11 +124,9 @@ pub(super) fn write(out: &mut impl Write, data: &ArrayData) -> io::Result<()> {
     for_each_data!(data, x => elements(out, x))
 }
 
-/// Elements and bytes of an array; `None` where either cannot be addressed.
-pub(super) fn size(shape: &[usize], element: usize) -> Option<(usize, usize)> {
-    let count = shape.iter().try_fold(1usize, |n, &s| n.checked_mul(s))?;
-    let bytes = count.checked_mul(element).filter(|&b| isize::try_from(b).is_ok())?;
-    Some((count, bytes))
+/// Elements of an array; `None` where they cannot be counted.
+pub(super) fn count(shape: &[usize]) -> Option<usize> {
+    shape.iter().try_fold(1usize, |n, &s| n.checked_mul(s))
 }
 
 /// An array stored with its first axis fastest (Fortran order), in row-major order.
