@@ -339,11 +339,7 @@ impl<'n> VisibleNodes<'n> {
 
     /// The node held after the last visible place; `None` where the mask removed it.
     fn last_node(&self) -> Option<usize> {
-        if self.end < self.first {
-            Some(0)
-        } else {
-            self.nodes.is_kept(self.end).then_some(self.end)
-        }
+        if self.end < self.first { Some(0) } else { self.nodes.is_kept(self.end).then_some(self.end) }
     }
 
     /// Segments that share more than a point with [lower, upper], or have no duration and lie in it.
