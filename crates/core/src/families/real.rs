@@ -8,6 +8,8 @@ use crate::spec::Timeline;
 use crate::tensor::Tensor;
 use std::sync::OnceLock;
 
+const HEADS: &[u8] = include_bytes!("../../data/smollm2-heads.safetensors");
+
 /// Queries, keys and values of one layer.
 pub struct Layer {
     /// as in the file: `layer00`
@@ -25,8 +27,7 @@ pub struct Layer {
 pub fn layers() -> &'static [Layer] {
     static LAYERS: OnceLock<Vec<Layer>> = OnceLock::new();
     LAYERS.get_or_init(|| {
-        let bytes = include_bytes!("../../data/smollm2-heads.safetensors");
-        let mut tensors = safetensors::from_bytes(bytes).expect("the file that the crate carries is whole");
+        let mut tensors = safetensors::from_bytes(HEADS).expect("the file that the crate carries is whole");
         let mut take = |name: String| {
             let at = tensors.iter().position(|(found, _)| *found == name).expect("the file holds three layers");
             tensors.swap_remove(at).1.into_tensor().expect("the file holds f32")
@@ -39,6 +40,16 @@ pub fn layers() -> &'static [Layer] {
                 v: take(format!("{name}.v")),
             })
             .into()
+    })
+}
+
+/// The tokens of that sentence as the model's vocabulary writes them: a leading G with a dot stands for a space.
+pub fn tokens() -> &'static [String] {
+    static TOKENS: OnceLock<Vec<String>> = OnceLock::new();
+    TOKENS.get_or_init(|| {
+        let (_, header) = ::safetensors::SafeTensors::read_metadata(HEADS).expect("the file that the crate carries is whole");
+        let tokens = header.metadata().as_ref().and_then(|metadata| metadata.get("tokens"));
+        tokens.and_then(|list| serde_json::from_str(list).ok()).expect("the file names its tokens")
     })
 }
 

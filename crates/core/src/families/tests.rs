@@ -100,6 +100,7 @@ fn families_keep_their_promises() {
 fn real_data_is_what_the_file_says() {
     assert_eq!(real::layers().len(), 3);
     assert_eq!(real::layers()[0].q.shape(), [1, 9, 26, 64]);
+    assert_eq!((real::tokens().len(), real::tokens()[0].as_str(), real::tokens()[25].as_str()), (26, "The", "."));
     // First and last lines of the file, and the number of observations that its source states.
     let curve = real::observations();
     assert_eq!((curve.len(), curve[0]), (1249, (48823.477419, -6.051)));
