@@ -14,5 +14,5 @@ if ! cargo deny --version >/dev/null 2>&1; then
     # Its release profile spends minutes on optimising a program that runs for a second.
     CARGO_PROFILE_DEV_DEBUG=0 cargo install cargo-deny --version "$version" --locked --debug --root "$tools" --quiet
 fi
-cargo deny --locked check licenses bans sources
+cargo deny --locked check --hide-inclusion-graph licenses bans sources
 echo 'licences, bans and sources hold; advisories were not asked (their database is not on a package registry)'
