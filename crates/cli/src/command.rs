@@ -1,11 +1,11 @@
 //! The command line as a whole: its subcommands and its front page of help.
 
 use crate::context::Context;
-use crate::{attend, engines, exit, formats, grad};
+use crate::{attend, engines, exit, formats, grad, heads};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
-/// Continuous softmax attention: keys and values read as curves in time, attended over an interval of it.
+/// Continuous softmax attention: keys and values are read as curves in time.
 #[derive(Debug, Parser)]
 #[command(name = "contattn", version, long_about = ABOUT)]
 #[command(after_help = "`contattn help SUBCOMMAND` explains one, with examples.")]
@@ -22,6 +22,7 @@ pub(crate) enum Command {
     Grad(Box<grad::Args>),
     Engines(engines::Args),
     Formats(formats::Args),
+    Heads(heads::Args),
 }
 
 impl Command {
@@ -35,12 +36,13 @@ impl Command {
             Command::Grad(args) => grad::run(args, context),
             Command::Engines(args) => engines::run(args),
             Command::Formats(args) => formats::run(args),
+            Command::Heads(args) => heads::run(args, context),
         }
     }
 }
 
 const ABOUT: &str = "\
-Continuous softmax attention: keys and values read as curves in time, attended over an interval of it.
+Continuous softmax attention: keys and values are read as curves in time.
 
 Softmax attention sums over tokens. Here keys k(s) and values v(s) are piecewise-linear functions of
 time s through the nodes (tau_i, k_i, v_i), and a query q at time t takes

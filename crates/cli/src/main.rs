@@ -11,6 +11,7 @@ mod engines;
 mod exit;
 mod formats;
 mod grad;
+mod heads;
 mod print;
 mod problem;
 mod progress;
