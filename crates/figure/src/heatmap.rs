@@ -1,5 +1,6 @@
 //! A matrix as cells of colour.
 
+use crate::canvas::text_width;
 use crate::color::{ColorScale, MASKED};
 use crate::{FigureError, drawing};
 use plotters::coord::Shift;
@@ -73,7 +74,7 @@ pub struct Heatmap {
 }
 
 pub(crate) const TITLE: u32 = 18;
-const LABEL: f64 = 12.0;
+const LABEL: f64 = 13.0;
 
 impl Heatmap {
     /// A map without names, its cells as large as fit a side of about 200 pixels, but at least one pixel for every cell up to 1024.
@@ -116,8 +117,8 @@ impl Heatmap {
     }
 
     fn margins(&self) -> (u32, u32) {
-        let longest = |labels: &[String]| labels.iter().map(|l| l.chars().count()).max().unwrap_or(0) as u32;
-        let room = |labels: &[String]| if labels.is_empty() { 0 } else { 8 + 7 * longest(labels) };
+        let longest = |labels: &[String]| labels.iter().map(|l| text_width(l, LABEL)).max().unwrap_or(0);
+        let room = |labels: &[String]| if labels.is_empty() { 0 } else { 10 + longest(labels) };
         (room(&self.row_labels), room(&self.column_labels))
     }
 
@@ -134,7 +135,7 @@ impl Heatmap {
     ) -> Result<(), FigureError> {
         let ((width, height), (left, above)) = (self.field(), self.margins());
         let (left, top) = (left as i32, (above + TITLE) as i32);
-        let title = TextStyle::from(("sans-serif", 14.0).into_font());
+        let title = TextStyle::from(("sans-serif", 15.0).into_font());
         area.draw(&Text::new(self.title.as_str(), (left, 1), title)).map_err(drawing)?;
         let (rows, columns) = self.matrix.shape();
         // One box for each cell, or for each pixel where cells are smaller than that.

@@ -4,18 +4,19 @@
 //! file whose name says which. The fonts are inside, so a picture looks the same on every machine.
 //!
 //! ```
-//! use contattn_figure::{ColorScale, Heatmap, Matrix, Sheet, SheetRow, png};
+//! use contattn_figure::{ColorScale, Group, Heatmap, Matrix, Sheet, png};
 //!
 //! let map = Heatmap::new(Matrix::new(2, 3, vec![0.1, 0.9, f64::NAN, 0.3, 0.3, 0.4])?).titled("head 0");
 //! let sheet = Sheet {
 //!     title: "weights".into(),
 //!     caption: String::new(),
-//!     rows: vec![SheetRow { label: "w".into(), scale: ColorScale::linear(0.0, 1.0), maps: vec![map] }],
+//!     rows: vec![vec![Group { label: "w".into(), scale: ColorScale::linear(0.0, 1.0), maps: vec![map] }]],
 //! };
 //! assert!(png(&sheet)?.starts_with(b"\x89PNG"));
 //! # Ok::<(), contattn_figure::FigureError>(())
 //! ```
 
+mod canvas;
 mod color;
 mod heatmap;
 mod sheet;
@@ -23,10 +24,10 @@ mod text;
 
 pub use color::{Color, ColorScale, MASKED};
 pub use heatmap::{Heatmap, Matrix};
-pub use sheet::{Sheet, SheetRow};
+pub use sheet::{Group, Sheet};
 
 use plotters::coord::Shift;
-use plotters::prelude::{BitMapBackend, DrawingArea, DrawingBackend, IntoDrawingArea, SVGBackend};
+use plotters::prelude::{DrawingArea, DrawingBackend, IntoDrawingArea, SVGBackend};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -107,7 +108,7 @@ pub fn png(figure: &impl Figure) -> Result<Vec<u8>, FigureError> {
     let (width, height) = sized(figure)?;
     let mut pixels = vec![255u8; width as usize * height as usize * 3];
     {
-        let area = BitMapBackend::with_buffer(&mut pixels, (width, height)).into_drawing_area();
+        let area = canvas::Canvas::new(&mut pixels, (width, height)).into_drawing_area();
         figure.draw(&area)?;
         area.present().map_err(drawing)?;
     }

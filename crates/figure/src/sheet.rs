@@ -1,5 +1,6 @@
-//! Heat maps side by side, one colour scale for each row of them.
+//! Heat maps side by side, in groups that share a colour scale.
 
+use crate::canvas::text_width;
 use crate::color::ColorScale;
 use crate::heatmap::{Heatmap, masked};
 use crate::text::number;
@@ -9,9 +10,9 @@ use plotters::prelude::{DrawingArea, DrawingBackend, RGBColor, Rectangle, Text};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color as _, IntoFont, TextStyle};
 
-/// Maps of one quantity, drawn with one scale.
+/// Maps of one quantity, drawn with one scale and a colour bar.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SheetRow {
+pub struct Group {
     /// what they show
     pub label: String,
     /// colours of all of them
@@ -20,7 +21,7 @@ pub struct SheetRow {
     pub maps: Vec<Heatmap>,
 }
 
-/// Rows of heat maps under a title, with a colour bar for each row.
+/// Rows of groups of heat maps under a title.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sheet {
     /// stands above all
@@ -28,34 +29,43 @@ pub struct Sheet {
     /// smaller, under the title
     pub caption: String,
     /// from top to bottom
-    pub rows: Vec<SheetRow>,
+    pub rows: Vec<Vec<Group>>,
 }
 
 const MARGIN: u32 = 16;
 const HEADER: u32 = 58;
 const ROW_TITLE: u32 = 24;
 const GAP: u32 = 14;
-const BAR: u32 = 96;
+const BAR: u32 = 100;
+const TITLE: f64 = 24.0;
+const CAPTION: f64 = 15.0;
+const LABEL: f64 = 18.0;
 
-impl SheetRow {
+impl Group {
     fn size(&self) -> (u32, u32) {
         let width: u32 = self.maps.iter().map(|map| map.size().0 + GAP).sum();
         let height = self.maps.iter().map(|map| map.size().1).max().unwrap_or(0);
-        (width + BAR, height + ROW_TITLE)
+        let label = text_width(&self.label, LABEL);
+        (width.max(label) + BAR, height + self.label_height())
+    }
+
+    /// Without a label no room is left for one.
+    fn label_height(&self) -> u32 {
+        if self.label.is_empty() { 0 } else { ROW_TITLE }
     }
 
     fn draw<DB: DrawingBackend>(&self, area: &DrawingArea<DB, Shift>, x: u32, y: u32) -> Result<(), FigureError> {
-        let label = TextStyle::from(("sans-serif", 17.0).into_font());
+        let label = TextStyle::from(("sans-serif", LABEL).into_font());
         area.draw(&Text::new(self.label.as_str(), (x as i32, y as i32 + 2), label)).map_err(drawing)?;
         let mut left = x;
-        let (mut top_of_field, mut height_of_field) = (y + ROW_TITLE, 120);
+        let (mut top_of_field, mut height_of_field) = (y + self.label_height(), 120);
         for map in &self.maps {
             let (width, height) = map.size();
-            let corner = (left as i32, (y + ROW_TITLE) as i32);
+            let corner = (left as i32, (y + self.label_height()) as i32);
             map.draw(&area.clone().shrink(corner, (width, height)), &self.scale)?;
             left += width + GAP;
             height_of_field = map.field().1;
-            top_of_field = y + ROW_TITLE + height - height_of_field;
+            top_of_field = y + self.label_height() + height - height_of_field;
         }
         self.draw_bar(area, left as i32, top_of_field as i32, height_of_field.max(80) as i32)
     }
@@ -78,7 +88,7 @@ impl SheetRow {
         }
         let frame = [(x - 1, y - 1), (x + WIDTH, y + height)];
         area.draw(&Rectangle::new(frame, RGBColor(120, 120, 120).stroke_width(1))).map_err(drawing)?;
-        let tick = || TextStyle::from(("sans-serif", 12.0).into_font()).pos(Pos::new(HPos::Left, VPos::Center));
+        let tick = || TextStyle::from(("sans-serif", 13.0).into_font()).pos(Pos::new(HPos::Left, VPos::Center));
         for i in 0..=4 {
             let t = f64::from(i) / 4.0;
             let at = (x + WIDTH + 5, y + ((1.0 - t) * f64::from(height)) as i32);
@@ -90,25 +100,35 @@ impl SheetRow {
     }
 }
 
+/// Pixels of groups side by side.
+fn row_size(row: &[Group]) -> (u32, u32) {
+    let sizes = || row.iter().map(Group::size);
+    (sizes().map(|size| size.0).sum(), sizes().map(|size| size.1).max().unwrap_or(0))
+}
+
 impl Figure for Sheet {
     fn size(&self) -> (u32, u32) {
-        let header = 9 * self.title.chars().count().max(self.caption.chars().count() * 3 / 4) as u32;
-        let width = self.rows.iter().map(|row| row.size().0).max().unwrap_or(0).max(header);
-        let height: u32 = self.rows.iter().map(|row| row.size().1 + GAP).sum();
+        let header = text_width(&self.title, TITLE).max(text_width(&self.caption, CAPTION));
+        let width = self.rows.iter().map(|row| row_size(row).0).max().unwrap_or(0).max(header);
+        let height: u32 = self.rows.iter().map(|row| row_size(row).1 + GAP).sum();
         (width + 2 * MARGIN, height + HEADER + MARGIN)
     }
 
     fn draw<DB: DrawingBackend>(&self, area: &DrawingArea<DB, Shift>) -> Result<(), FigureError> {
         area.fill(&RGBColor(255, 255, 255)).map_err(drawing)?;
-        let title = TextStyle::from(("sans-serif", 22.0).into_font());
-        let caption = TextStyle::from(("sans-serif", 14.0).into_font()).color(&RGBColor(90, 90, 90));
+        let title = TextStyle::from(("sans-serif", TITLE).into_font());
+        let caption = TextStyle::from(("sans-serif", CAPTION).into_font()).color(&RGBColor(90, 90, 90));
         let margin = MARGIN as i32;
-        area.draw(&Text::new(self.title.as_str(), (margin, 10), title)).map_err(drawing)?;
-        area.draw(&Text::new(self.caption.as_str(), (margin, 36), caption)).map_err(drawing)?;
+        area.draw(&Text::new(self.title.as_str(), (margin, 8), title)).map_err(drawing)?;
+        area.draw(&Text::new(self.caption.as_str(), (margin, 38), caption)).map_err(drawing)?;
         let mut y = HEADER;
         for row in &self.rows {
-            row.draw(area, MARGIN, y)?;
-            y += row.size().1 + GAP;
+            let mut x = MARGIN;
+            for group in row {
+                group.draw(area, x, y)?;
+                x += group.size().0;
+            }
+            y += row_size(row).1 + GAP;
         }
         Ok(())
     }
@@ -130,7 +150,7 @@ mod tests {
         Sheet {
             title: "Title".into(),
             caption: "Caption".into(),
-            rows: vec![SheetRow { label: "weights".into(), scale, maps: vec![map.clone(), map] }],
+            rows: vec![vec![Group { label: "weights".into(), scale, maps: vec![map.clone(), map] }]],
         }
     }
 
@@ -143,7 +163,7 @@ mod tests {
         let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
         let info = reader.next_frame(&mut pixels).unwrap();
         assert_eq!((info.width, info.height), sheet.size());
-        let map = &sheet.rows[0].maps[0];
+        let map = &sheet.rows[0][0].maps[0];
         let (width, height) = map.size();
         let (field_width, field_height) = map.field();
         let (left, top) = (MARGIN + width - field_width, HEADER + ROW_TITLE + height - field_height);
@@ -154,7 +174,7 @@ mod tests {
                 let at = ((y * info.width + x) * 3) as usize;
                 let found = (pixels[at], pixels[at + 1], pixels[at + 2]);
                 let value = map.matrix.values()[(row * 4 + column) as usize];
-                assert_eq!(found, sheet.rows[0].scale.color(value), "row {row}, column {column}");
+                assert_eq!(found, sheet.rows[0][0].scale.color(value), "row {row}, column {column}");
             }
         }
     }
@@ -182,8 +202,8 @@ mod tests {
         let map = Heatmap::new(Matrix::new(2000, 1500, vec![0.5; 3_000_000]).unwrap());
         assert_eq!(map.field(), (1024, 1024));
         let map = Heatmap::new(Matrix::new(1, 1, vec![0.5]).unwrap()).with_cells_of(2000);
-        let row = SheetRow { label: String::new(), scale: ColorScale::linear(0.0, 1.0), maps: vec![map; 100] };
-        let sheet = Sheet { title: String::new(), caption: String::new(), rows: vec![row] };
+        let group = Group { label: String::new(), scale: ColorScale::linear(0.0, 1.0), maps: vec![map; 100] };
+        let sheet = Sheet { title: String::new(), caption: String::new(), rows: vec![vec![group]] };
         assert!(matches!(png(&sheet), Err(FigureError::TooLarge { .. })));
         assert!(Matrix::new(2, 2, vec![0.0; 3]).is_err());
     }

@@ -1,7 +1,13 @@
 //! The fonts that figures carry.
 
+use ab_glyph::FontRef;
 use plotters::style::{FontStyle, register_font};
 use std::sync::Once;
+
+/// The carried font.
+pub(crate) fn font() -> FontRef<'static> {
+    FontRef::try_from_slice(epaint_default_fonts::UBUNTU_LIGHT).expect("the font is part of the program, and whole")
+}
 
 /// Makes the carried font known to plotters under the generic name that figures use.
 pub(crate) fn register() {

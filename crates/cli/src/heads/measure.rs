@@ -3,9 +3,7 @@
 use super::Line;
 use super::source::Layer;
 use contattn_core::families::SinkKind;
-use contattn_core::{
-    Engine, Layout, Monitor, Output, Problem, Request, Rule, Shape, Sink, Spec, Tensor, TensorName,
-};
+use contattn_core::{Engine, Layout, Monitor, Output, Problem, Request, Rule, Shape, Sink, Spec, Tensor, TensorName};
 use contattn_cpu::Plain;
 
 /// Both sides of one layer, in `f64`. Cells that a row does not see are NaN.
@@ -17,14 +15,10 @@ pub(super) struct Measured {
 }
 
 /// Evaluates softmax and the continuous rule on one layer, causally.
-pub(super) fn measure(
-    layer: &Layer,
-    rule: Rule,
-    sink: SinkKind,
-    monitor: &dyn Monitor,
-) -> anyhow::Result<Measured> {
+pub(super) fn measure(layer: &Layer, rule: Rule, sink: SinkKind, monitor: &dyn Monitor) -> anyhow::Result<Measured> {
     let view = |name: TensorName, tensor| Tensor::view(tensor, name, Layout::Bhsd);
-    let (q, k, v) = (view(TensorName::Query, &layer.q)?, view(TensorName::Key, &layer.k)?, view(TensorName::Value, &layer.v)?);
+    let (q, k, v) =
+        (view(TensorName::Query, &layer.q)?, view(TensorName::Key, &layer.k)?, view(TensorName::Value, &layer.v)?);
     let sink = match sink {
         SinkKind::Absent => Sink::Absent,
         SinkKind::Zeros | SinkKind::Given => Sink::Zeros,
@@ -109,9 +103,10 @@ impl Measured {
             let softmax = seen(of(&self.softmax.weights), of(&self.softmax.bias));
             let continuous = seen(of(&self.continuous.weights), of(&self.continuous.bias));
             let zero = |x: f64| if x.is_nan() { 0.0 } else { x };
-            let difference = continuous.iter().zip(&softmax).map(|(&c, &s)| {
-                if c.is_nan() && s.is_nan() { f64::NAN } else { zero(c) - zero(s) }
-            });
+            let difference = continuous
+                .iter()
+                .zip(&softmax)
+                .map(|(&c, &s)| if c.is_nan() && s.is_nan() { f64::NAN } else { zero(c) - zero(s) });
             maps.difference.extend(difference);
             maps.bias.extend(seen(of(&self.continuous.bias), of(&self.continuous.bias)));
             maps.softmax.extend(softmax);

@@ -2,7 +2,7 @@
 
 use super::measure::{Maps, Measured};
 use contattn_core::Rule;
-use contattn_figure::{ColorScale, FigureError, Heatmap, Matrix, Sheet, SheetRow};
+use contattn_figure::{ColorScale, FigureError, Group, Heatmap, Matrix, Sheet};
 
 /// Weights below this have the darkest colour: softer shades would hide the structure above it.
 const FAINTEST_WEIGHT: f64 = 1e-4;
@@ -30,17 +30,15 @@ pub(super) fn head(layer: &Measured, head: usize, tokens: &[String], rule: Rule)
         let cell = (20 * 32 / layer.shape.keys.max(1) as u32).clamp(1, 20);
         Ok(map.with_cells_of(cell).labelled(tokens.to_vec(), columns.clone()))
     };
-    let mut sheet = sheet(&format!("{}, head {head}: the head whose output changes most", layer.name), &maps, rule, draw)?;
-    // The weights of both sides stand beside each other, and so do bias and difference: compared along a row of tokens.
-    let [softmax, continuous, bias, difference] = <[SheetRow; 4]>::try_from(std::mem::take(&mut sheet.rows))
-        .map_err(|_| FigureError::Drawing("a head has four maps".to_owned()))?;
-    let titled = |row: SheetRow| row.maps.into_iter().map(move |map| map.titled(row.label.clone()));
-    let (weights, bias_scale, difference_scale) = (softmax.scale, bias.scale, difference.scale);
-    sheet.rows = vec![
-        SheetRow { label: String::new(), scale: weights, maps: titled(softmax).chain(titled(continuous)).collect() },
-        SheetRow { label: String::new(), scale: bias_scale, maps: titled(bias).collect() },
-        SheetRow { label: String::new(), scale: difference_scale, maps: titled(difference).collect() },
-    ];
+    let mut sheet =
+        sheet(&format!("{}, head {head}: the head whose output changes most", layer.name), &maps, rule, draw)?;
+    // Two by two, each map under its own name.
+    let groups = std::mem::take(&mut sheet.rows).into_iter().flatten().map(|group| {
+        let maps = group.maps.into_iter().map(|map| map.titled(group.label.clone())).collect();
+        Group { label: String::new(), maps, ..group }
+    });
+    let groups: Vec<Group> = groups.collect();
+    sheet.rows = groups.chunks(2).map(<[Group]>::to_vec).collect();
     Ok(sheet)
 }
 
@@ -56,7 +54,7 @@ fn sheet(
     };
     let row = |label: &str, scale, values: fn(&Maps) -> &Vec<f64>| {
         let maps = heads.iter().enumerate().map(|(head, maps)| draw(head, values(maps))).collect::<Result<_, _>>()?;
-        Ok::<_, FigureError>(SheetRow { label: label.to_owned(), scale, maps })
+        Ok::<_, FigureError>(vec![Group { label: label.to_owned(), scale, maps }])
     };
     let weights = ColorScale::logarithmic(FAINTEST_WEIGHT, 1.0);
     Ok(Sheet {
