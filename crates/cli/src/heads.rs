@@ -109,7 +109,11 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
 
 fn table(what: &str, rule: Rule, lines: &[Line], files: &[PathBuf]) -> anyhow::Result<String> {
     let mut text = format!("softmax beside {rule}, on {what}\n\n");
-    writeln!(text, "{:<10} {:>4}  {:>9} {:>12}  {:>8} {:>15}  {:>11}", "layer", "head", "H softmax", "H continuous", "max |b|", "mean |b| inside", "change of o")?;
+    writeln!(
+        text,
+        "{:<10} {:>4}  {:>9} {:>12}  {:>8} {:>15}  {:>11}",
+        "layer", "head", "H softmax", "H continuous", "max |b|", "mean |b| inside", "change of o"
+    )?;
     let mut layer = "";
     for line in lines {
         if !layer.is_empty() && layer != line.layer {
@@ -172,7 +176,9 @@ fn write(
 
 fn write_csv(path: &Path, lines: &[Line]) -> anyhow::Result<()> {
     use std::io::Write as _;
-    let mut text = "layer,head,kv_head,entropy_softmax,entropy_continuous,largest_bias,mean_bias_inside,change_of_output\n".to_owned();
+    let mut text =
+        "layer,head,kv_head,entropy_softmax,entropy_continuous,largest_bias,mean_bias_inside,change_of_output\n"
+            .to_owned();
     for line in lines {
         // A name from a file may hold anything; quoted as RFC 4180 says.
         let name = line.layer.replace('"', "\"\"");

@@ -1,0 +1,13 @@
+//! The command as its users meet it: the real binary, real files, exit codes.
+
+mod command {
+    pub(crate) mod desk;
+
+    mod attend;
+    mod errors;
+    mod examples;
+    mod files;
+    mod grad;
+    mod interrupt;
+    mod windows;
+}
