@@ -1,0 +1,7 @@
+//! Checks for engines of continuous attention.
+
+pub mod allowance;
+pub mod generate;
+pub mod oracle;
+pub mod report;
+pub mod statistics;
