@@ -4,10 +4,12 @@ mod command {
     pub(crate) mod desk;
 
     mod attend;
+    mod compare;
     mod errors;
     mod examples;
     mod files;
     mod grad;
     mod interrupt;
+    mod mixed;
     mod windows;
 }

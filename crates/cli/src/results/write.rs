@@ -21,12 +21,12 @@ impl Plan {
         metadata: &BTreeMap<String, String>,
         context: &Context,
     ) -> anyhow::Result<()> {
-        let mut aside = Vec::with_capacity(self.files.len());
-        for file in &self.files {
-            context.go_on()?;
-            aside.push((write_aside(file, results, metadata)?, file));
-        }
         context.commit(|| {
+            let mut aside = Vec::with_capacity(self.files.len());
+            for file in &self.files {
+                aside.push((write_aside(file, results, metadata)?, file));
+                context.go_on()?;
+            }
             for (folder, file) in &aside {
                 std::fs::rename(folder.path().join(complete(file)), &file.path)
                     .with_context(|| file.path.display().to_string())?;

@@ -47,6 +47,17 @@ fn command_lines() {
     refuses(&desk, "--rule softmax --times d.npy", &["--times cannot be used with --rule softmax"]);
     refuses(&desk, "--window 1..t --lower-edges e.npy", &["--lower-edges", "--window has a lower edge", "leave"]);
     refuses(&desk, "--window causal --upper-edges e.npy", &["--upper-edges", "--window has an upper edge"]);
+    #[cfg(unix)]
+    for place in [0, 2] {
+        use std::os::unix::ffi::OsStrExt;
+        let mut command = desk.command("attend --q");
+        if place == 0 {
+            command = desk.command("");
+        }
+        let output = command.arg(std::ffi::OsStr::from_bytes(b"\xff.npy")).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert!(output.stderr.starts_with(b"error: "), "{output:?}");
+    }
     let run = desk.run("");
     assert_eq!((run.code, run.stdout.is_empty()), (Some(2), true));
     assert!(run.stderr.contains("a subcommand is missing"));

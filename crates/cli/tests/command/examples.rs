@@ -2,7 +2,7 @@
 
 use super::desk::{Desk, array, numbers};
 
-const SUBCOMMANDS: [&str; 5] = ["attend", "grad", "engines", "formats", "heads"];
+const SUBCOMMANDS: [&str; 6] = ["attend", "grad", "compare", "engines", "formats", "heads"];
 
 /// The files that the examples speak of: two heads of four nodes for q, k, v; times and durations to go with them.
 fn desk() -> Desk {
@@ -14,6 +14,8 @@ fn desk() -> Desk {
     desk.put("dlse.npy", &[2, 4], numbers(5, 8));
     desk.put("times.npy", &[5], vec![0.0, 0.5, 1.5, 1.75, 3.0]);
     desk.put("d.npy", &[4], vec![0.5, 1.0, 0.25, 1.25]);
+    desk.put("mine.npy", &[2], vec![0.1f32, 0.2]);
+    desk.put("theirs.npy", &[2], vec![0.1, 0.2]);
     let shape = [1, 2, 4, 3];
     desk.put_many("heads.npz", &[("q", of(&shape, 1)), ("k", of(&shape, 2)), ("v", of(&shape, 3))]);
     let shape = [1, 4, 2, 3];
@@ -21,10 +23,11 @@ fn desk() -> Desk {
     desk
 }
 
-/// Lines behind `$ contattn`, a backslash at the end of one continues it.
+/// Lines that begin with `contattn`, with or without a prompt; a backslash at the end of one continues it.
 fn examples(help: &str) -> Vec<String> {
     let joined = help.replace("\\\n", " ");
-    joined.lines().filter_map(|line| line.trim().strip_prefix("$ contattn ")).map(str::to_owned).collect()
+    let commands = joined.lines().map(|line| line.trim().trim_start_matches("$ "));
+    commands.filter_map(|line| line.strip_prefix("contattn ")).map(str::to_owned).collect()
 }
 
 #[test]
@@ -54,7 +57,7 @@ fn help_is_complete() {
     for code in ["0 ", "1 ", "2 ", "3 ", "130 "] {
         assert!(front.contains(&format!("\n  {code}")), "{front}");
     }
-    for long in ["attend --help", "grad --help"] {
+    for long in ["attend --help", "grad --help", "compare --help"] {
         let help = desk.ok(long);
         assert!(help.contains("Exit codes:") && help.contains("Examples:"));
         for line in help.lines() {

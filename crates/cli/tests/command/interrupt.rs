@@ -57,6 +57,7 @@ fn ctrl_c_leaves_no_file() {
 
 /// `script` gives the command a terminal.
 #[test]
+#[allow(clippy::print_stdout)] // a skipped test says so
 fn a_terminal_sees_progress_and_a_pipe_does_not() {
     let (desk, arguments) = long();
     let terminal = Command::new("script").arg("--version").output();
