@@ -1,0 +1,90 @@
+//! Times of the tiled engine: softmax (Step) beside continuous attention (Linear), interleaved, checked against the plain engine
+//! in f64 before anything is timed.
+//!
+//! `cargo run --release --example bench_tiled -- [repetitions] [isa] [threads]`
+
+#![allow(clippy::print_stdout)]
+
+use contattn_core::{
+    Dtype, Engine, Layout, Open, Problem, Request, Rule, Series, Sink, Spec, Tensor, TensorName, Timeline, Unattended, Window,
+};
+use contattn_cpu::tiled::{Isa, Options};
+use contattn_cpu::{Plain, Tiled};
+use std::time::Instant;
+
+/// A linear congruential generator: sums of twelve uniform numbers, nearly Gaussian.
+struct Numbers(u64);
+
+impl Numbers {
+    fn uniform(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    fn tensor(&mut self, heads: usize, n: usize, d: usize) -> Tensor {
+        let values: Vec<f64> = (0..heads * n * d).map(|_| (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0).collect();
+        Tensor::from_f64(vec![1, heads, n, d], Dtype::F32, values).expect("the shape fits")
+    }
+}
+
+fn median(times: &mut [f64]) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let repetitions: usize = arguments.next().map_or(Ok(9), |r| r.parse())?;
+    let isa: Option<Isa> = arguments.next().map(|isa| isa.parse()).transpose()?;
+    let threads = arguments.next().map_or(Ok(1), |t| t.parse())?;
+    let engine = Tiled::open(Options { isa, threads: Some(threads) })?;
+    println!("isa {}, {threads} thread(s), {repetitions} repetitions; medians in ms", engine.isa());
+    println!("{:>6} {:>4} {:>7} {:>9} {:>9} {:>9} {:>7} {:>7}", "n", "d", "window", "softmax", "linear", "irregular", "lin/sm", "irr/lin");
+    for (n, d) in [(512, 64), (2048, 64), (2048, 128), (2048, 256), (2048, 80), (8192, 64)] {
+        for causal in [false, true] {
+            let mut numbers = Numbers(12345);
+            let (q, k, v) = (numbers.tensor(1, n, d), numbers.tensor(1, n, d), numbers.tensor(1, n, d));
+            let durations: Vec<f64> = (0..n).map(|_| 0.1 + 1.9 * numbers.uniform()).collect();
+            let window = || if causal { Window::causal() } else { Window::full() };
+            let problem = |rule, timeline| {
+                Problem::new(
+                    q.view(TensorName::Query, Layout::Bhsd)?,
+                    k.view(TensorName::Key, Layout::Bhsd)?,
+                    v.view(TensorName::Value, Layout::Bhsd)?,
+                    Sink::Zeros,
+                    Spec { rule, timeline, window: window(), ..Spec::default() },
+                )
+            };
+            let problems = [
+                problem(Rule::Step, Timeline::Unit)?,
+                problem(Rule::Linear, Timeline::Unit)?,
+                problem(Rule::Linear, Timeline::Durations(Series::shared(durations)))?,
+            ];
+            let request = Request::default();
+            if n <= 2048 && d <= 64 {
+                for problem in &problems {
+                    let found = engine.forward(problem, &request, &Unattended)?.o.to_f64();
+                    let exact = Plain::<f64>::new().forward(problem, &request, &Unattended)?.o.to_f64();
+                    let worst = found.iter().zip(&exact).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+                    assert!(worst < 1e-5, "wrong by {worst}");
+                }
+            }
+            let mut times = [const { Vec::new() }; 3];
+            for _ in 0..repetitions {
+                for (problem, times) in problems.iter().zip(&mut times) {
+                    let start = Instant::now();
+                    std::hint::black_box(engine.forward(problem, &request, &Unattended)?);
+                    times.push(1e3 * start.elapsed().as_secs_f64());
+                }
+            }
+            let [softmax, linear, irregular] = times.each_mut().map(|t| median(t));
+            println!(
+                "{n:>6} {d:>4} {:>7} {softmax:>9.3} {linear:>9.3} {irregular:>9.3} {:>7.3} {:>7.3}",
+                if causal { "causal" } else { "full" },
+                softmax / linear,
+                linear / irregular
+            );
+        }
+    }
+    Ok(())
+}
