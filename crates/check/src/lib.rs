@@ -5,3 +5,4 @@ pub mod generate;
 pub mod oracle;
 pub mod report;
 pub mod statistics;
+pub mod suite;
