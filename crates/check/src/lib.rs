@@ -6,3 +6,4 @@ pub mod oracle;
 pub mod report;
 pub mod statistics;
 pub mod suite;
+pub mod wrong;
