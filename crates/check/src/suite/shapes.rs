@@ -14,6 +14,7 @@ pub(super) const CHECKS: &[Check] = &[
     check("widths", "head_dim and value width 1, 3, 8, 64, 80 and unequal", widths),
     check("tile-borders", "hundreds of nodes, each segment of which must count: no carry may be dropped", tile_borders),
     check("long-sequences", "a few queries on more than a thousand nodes", long_sequences),
+    check("past-65535", "65600 nodes, and 65600 batches of one node: no index of 16 bits", past_65535),
     check("more-queries-than-keys", "rows before node 0 see nothing under a causal window", more_queries),
     check("bottom-right", "fewer queries than nodes sit at the last nodes", bottom_right),
     check("empty-axes", "no keys, no queries, no batch, with every sink", empty_axes),
@@ -78,6 +79,16 @@ fn long_sequences(trial: &mut Trial<'_>) {
         let durations = (0..1531).map(|i| 0.25 + f64::from(i % 7) / 8.0).collect();
         let spec = Spec { rule, timeline: Timeline::Durations(Series::shared(durations)), ..Spec::default() };
         trial.check_both(&format!("{rule}, 1531 nodes"), &gauss(shape(2, 1531, 4, 2), dtype, 4, spec));
+    }
+}
+
+fn past_65535(trial: &mut Trial<'_>) {
+    let Some(dtype) = trial.dtype() else { return };
+    if let Some(&rule) = trial.rules(&[Rule::Linear, Rule::Step]).first() {
+        let spec = Spec { rule, window: Window::full(), ..Spec::default() };
+        trial.check_forward(&format!("{rule}, 65600 nodes"), &gauss(shape(1, 65_600, 1, 1), dtype, 4, spec.clone()));
+        let lengths = Shape { batch: 16_400, heads: 4, kv_heads: 4, ..shape(1, 1, 1, 1) };
+        trial.check_forward(&format!("{rule}, 65600 heads in all"), &gauss(lengths, dtype, 4, spec));
     }
 }
 

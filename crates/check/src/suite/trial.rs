@@ -126,8 +126,9 @@ impl<'e> Trial<'e> {
         has
     }
 
-    pub(super) fn skip(&mut self, feature: Feature) {
-        self.skipped.insert(feature.to_string());
+    /// Notes what the engine lacks.
+    pub(super) fn skip(&mut self, lacks: &str) {
+        self.skipped.insert(lacks.to_owned());
     }
 
     /// Counts something that was compared.
@@ -170,7 +171,7 @@ impl<'e> Trial<'e> {
         match self.engine.check(problem, request) {
             Ok(()) => true,
             Err(EngineError::Unsupported { feature, .. }) => {
-                self.skip(feature);
+                self.skip(&feature.to_string());
                 false
             }
             Err(_) => true,
