@@ -6,7 +6,8 @@
 #![allow(clippy::print_stdout)]
 
 use contattn_core::{
-    Dtype, Engine, Layout, Open, Problem, Request, Rule, Series, Sink, Spec, Tensor, TensorName, Timeline, Unattended, Window,
+    Dtype, Engine, Layout, Open, Problem, Request, Rule, Series, Sink, Spec, Tensor, TensorName, Timeline, Unattended,
+    Upstream, Window,
 };
 use contattn_cpu::tiled::{Isa, Options};
 use contattn_cpu::{Plain, Tiled};
@@ -39,7 +40,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let threads = arguments.next().map_or(Ok(1), |t| t.parse())?;
     let engine = Tiled::open(Options { isa, threads: Some(threads) })?;
     println!("isa {}, {threads} thread(s), {repetitions} repetitions; medians in ms", engine.isa());
-    println!("{:>6} {:>4} {:>7} {:>9} {:>9} {:>9} {:>7} {:>7}", "n", "d", "window", "softmax", "linear", "irregular", "lin/sm", "irr/lin");
+    println!(
+        "fwd: forward pass. both: forward and, from its results, backward. Ratios: time of the first over that of the second."
+    );
+    println!(
+        "{:>6} {:>4} {:>7} | {:>9} {:>9} {:>7} {:>7} | {:>9} {:>9} {:>7} {:>7}",
+        "n", "d", "window", "fwd sm", "linear", "sm/lin", "uni/irr", "both sm", "linear", "sm/lin", "uni/irr"
+    );
     for (n, d) in [(512, 64), (2048, 64), (2048, 128), (2048, 256), (2048, 80), (8192, 64)] {
         for causal in [false, true] {
             let mut numbers = Numbers(12345);
@@ -69,20 +76,28 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     assert!(worst < 1e-5, "wrong by {worst}");
                 }
             }
-            let mut times = [const { Vec::new() }; 3];
+            let g = numbers.tensor(1, n, d);
+            // Softmax, continuous, continuous on an irregular time line; forward, then both passes.
+            let mut times = [const { Vec::new() }; 6];
             for _ in 0..repetitions {
-                for (problem, times) in problems.iter().zip(&mut times) {
+                for (i, problem) in problems.iter().enumerate() {
+                    let upstream = Upstream::new(problem, g.view(TensorName::UpstreamOutput, Layout::Bhsd)?, None)?;
                     let start = Instant::now();
-                    std::hint::black_box(engine.forward(problem, &request, &Unattended)?);
-                    times.push(1e3 * start.elapsed().as_secs_f64());
+                    let output = std::hint::black_box(engine.forward(problem, &request, &Unattended)?);
+                    times[i].push(1e3 * start.elapsed().as_secs_f64());
+                    let saved = Some(&output);
+                    std::hint::black_box(engine.backward(problem, &upstream, saved, &request, &Unattended)?);
+                    times[3 + i].push(1e3 * start.elapsed().as_secs_f64());
                 }
             }
-            let [softmax, linear, irregular] = times.each_mut().map(|t| median(t));
+            let [sm, linear, irregular, both_sm, both_linear, both_irregular] = times.each_mut().map(|t| median(t));
+            let window = if causal { "causal" } else { "full" };
             println!(
-                "{n:>6} {d:>4} {:>7} {softmax:>9.3} {linear:>9.3} {irregular:>9.3} {:>7.3} {:>7.3}",
-                if causal { "causal" } else { "full" },
-                softmax / linear,
-                linear / irregular
+                "{n:>6} {d:>4} {window:>7} | {sm:>9.3} {linear:>9.3} {:>7.3} {:>7.3} | {both_sm:>9.3} {both_linear:>9.3} {:>7.3} {:>7.3}",
+                sm / linear,
+                linear / irregular,
+                both_sm / both_linear,
+                both_linear / both_irregular
             );
         }
     }

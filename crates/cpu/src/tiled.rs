@@ -3,7 +3,7 @@
 //! - [`simd`]: vectors, instruction sets and the choice between them;
 //! - `elementary`, `segment`, `product`: e^x, the rules and the matrix products on vectors, each with its error;
 //! - `sight`, `head`, `operands`: what a block of queries sees, from core's domains, and where it reads it;
-//! - `forward`: the pass over tiles of keys;
+//! - `forward`, `backward`: the passes over tiles of keys; `gradient`: how the backward pass is split and added up;
 //! - `threads`: how blocks are shared out.
 //!
 //! `docs/kernels.md` has the scheme as a drawing. Rows that f32 sums cannot hold (scores near the end of its range, masses of
@@ -12,8 +12,10 @@
 
 pub mod simd;
 
+mod backward;
 mod elementary;
 mod forward;
+mod gradient;
 mod head;
 mod operands;
 mod product;
@@ -26,10 +28,10 @@ pub use simd::{Isa, UnknownIsa};
 use crate::plain::Plain;
 use contattn_core::engine::reserve;
 use contattn_core::{
-    Dtype, Element, Elements, Engine, EngineError, Feature, Gradient, Monitor, Open, Output, Problem, Request, Rule, Shape,
-    Tensor, Upstream,
+    Dtype, Element, Elements, Engine, EngineError, Feature, Gradient, Monitor, Open, Output, Problem, Request, Rule,
+    Shape, Tensor, Upstream,
 };
-use forward::{BlockOutput, Scratch};
+use forward::{BlockOutput, RowSum, Scratch};
 use head::{Durations, Head, MOST_LANES, Store};
 use sight::{Kind, Sights};
 use simd::{Backend, Kernel, Simd};
@@ -113,6 +115,10 @@ impl<'a> Call<'a> {
         })
     }
 
+    fn durations(&self, batch: usize) -> &Durations {
+        if self.durations.len() == 1 { &self.durations[0] } else { &self.durations[batch] }
+    }
+
     fn head(&self, batch: usize, head: usize) -> Head<'_> {
         let shape = self.problem.shape();
         let table = if self.sights.len() == 1 { 0 } else { batch };
@@ -123,7 +129,7 @@ impl<'a> Call<'a> {
             nodes: self.problem.nodes(batch),
             store: &self.stores[batch * shape.kv_heads + shape.kv_head(head)],
             sights: &self.sights[table],
-            durations: &self.durations[table],
+            durations: self.durations(batch),
         }
     }
 }
@@ -170,7 +176,7 @@ impl ForwardKernel<'_, '_> {
             let head = self.call.head(item.batch, item.head);
             let mut careful = [false; MOST_LANES];
             forward::block::<S, R>(s, &head, item.start, &mut scratch, &mut item.out, &mut careful);
-            let count = item.out.lse.len();
+            let count = item.out.sums.len();
             item.careful.extend((0..count).filter(|&lane| careful[lane]).map(|lane| item.start + lane));
             spread_poison(&head, item, &careful);
             if self.watch.done(count) {
@@ -192,7 +198,7 @@ fn spread_poison(head: &Head<'_>, item: &mut ForwardItem<'_>, careful: &[bool; M
         }
         if head.key_is_poisoned(item.start + lane) {
             row.fill(f32::NAN);
-            item.out.lse[lane] = f64::NAN;
+            item.out.sums[lane] = RowSum { m: f32::NAN, z: 1.0 };
         } else {
             for column in head.poisoned_columns(item.start + lane) {
                 row[column] = f32::NAN;
@@ -201,11 +207,11 @@ fn spread_poison(head: &Head<'_>, item: &mut ForwardItem<'_>, careful: &[bool; M
     }
 }
 
-/// o and lse in the kernels' own types, with the rows that the plain engine evaluated.
+/// o, sums and lse in the kernels' own types, with the rows that the plain engine evaluated (of which the sums mean nothing).
 struct Forward {
     o: Vec<f32>,
+    sums: Vec<RowSum>,
     lse: Vec<f64>,
-    #[allow(dead_code)]
     careful: Vec<Place>,
 }
 
@@ -214,22 +220,23 @@ impl Tiled {
         let Shape { batch, heads, queries, value_dim, .. } = call.problem.shape();
         let rows = batch as u128 * heads as u128 * queries as u128;
         let mut o: Vec<f32> = reserve("o", rows * value_dim as u128)?;
+        let mut sums: Vec<RowSum> = reserve("sums", rows)?;
         let mut lse: Vec<f64> = reserve("lse", rows)?;
         o.resize(rows as usize * value_dim, 0.0);
-        lse.resize(rows as usize, f64::NEG_INFINITY);
+        sums.resize(rows as usize, RowSum::default());
         let watch = Watch::new(monitor, rows as u64);
         let block = self.backend.block();
         let mut items: Vec<ForwardItem<'_>> =
             reserve("blocks", batch as u128 * heads as u128 * queries.div_ceil(block) as u128)?;
         if queries > 0 {
-            let per_head = o.chunks_exact_mut(queries * value_dim).zip(lse.chunks_exact_mut(queries)).enumerate();
-            for (at, (o, lse)) in per_head {
-                let blocks = o.chunks_mut(block * value_dim).zip(lse.chunks_mut(block)).enumerate();
-                items.extend(blocks.map(|(i, (o, lse))| ForwardItem {
+            let per_head = o.chunks_exact_mut(queries * value_dim).zip(sums.chunks_exact_mut(queries)).enumerate();
+            for (at, (o, sums)) in per_head {
+                let blocks = o.chunks_mut(block * value_dim).zip(sums.chunks_mut(block)).enumerate();
+                items.extend(blocks.map(|(i, (o, sums))| ForwardItem {
                     batch: at / heads,
                     head: at % heads,
                     start: i * block,
-                    out: BlockOutput { o, lse },
+                    out: BlockOutput { o, sums },
                     careful: Vec::new(),
                 }));
             }
@@ -243,8 +250,9 @@ impl Tiled {
         }
         drop(items);
         watch.finish()?;
+        lse.extend(sums.iter().enumerate().map(|(at, sum)| sum.lse(call.durations(at / (heads * queries)).exponent)));
         self.evaluate_carefully(call, &careful, &mut o, &mut lse, monitor)?;
-        Ok(Forward { o, lse, careful })
+        Ok(Forward { o, sums, lse, careful })
     }
 
     /// Rows that need care, by the plain engine.
@@ -304,7 +312,7 @@ impl Engine for Tiled {
     fn supports(&self, feature: Feature) -> bool {
         match feature {
             Feature::Rule(rule) => matches!(rule, Rule::Linear | Rule::Step | Rule::Trapezoid),
-            Feature::Backward | Feature::Weights | Feature::Bias => false,
+            Feature::Weights | Feature::Bias => false,
             _ => true,
         }
     }
@@ -328,12 +336,29 @@ impl Engine for Tiled {
 
     fn backward(
         &self,
-        _problem: &Problem<'_>,
-        _upstream: &Upstream<'_>,
-        _saved: Option<&Output>,
-        _request: &Request,
-        _monitor: &dyn Monitor,
+        problem: &Problem<'_>,
+        upstream: &Upstream<'_>,
+        saved: Option<&Output>,
+        request: &Request,
+        monitor: &dyn Monitor,
     ) -> Result<Gradient, EngineError> {
-        Err(EngineError::Unsupported { engine: self.name().to_owned(), feature: Feature::Backward })
+        self.check(problem, request)?;
+        let call = Call::new(problem, &self.threads)?;
+        let known = match saved.and_then(|saved| gradient::usable(&call, saved)) {
+            Some(known) => known,
+            // Progress is that of the gradient; the forward pass before it can be cancelled all the same.
+            None => self.forward_numbers(&call, &Silent(monitor))?,
+        };
+        let numbers = self.gradient_numbers(&call, upstream, &known, monitor)?;
+        Ok(numbers.into_gradient(problem, request.dtype(problem)))
+    }
+}
+
+/// Passes on cancellation, but not progress.
+struct Silent<'m>(&'m dyn Monitor);
+
+impl Monitor for Silent<'_> {
+    fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled()
     }
 }

@@ -27,7 +27,7 @@ use super::product::{accumulate, dot, scores, zeros};
 use super::segment::SegmentRule;
 use super::sight::Kind;
 use super::simd::{Lanes, Simd, VECTORS};
-use crate::plain::segment::{interpolate, part_shares};
+use crate::plain::segment::part_shares;
 use contattn_core::Rule;
 
 /// Keys in a tile.
@@ -85,8 +85,24 @@ struct Sums<V> {
 pub(crate) struct BlockOutput<'o> {
     /// rows x value width
     pub(crate) o: &'o mut [f32],
-    /// lse of each row
-    pub(crate) lse: &'o mut [f64],
+    pub(crate) sums: &'o mut [RowSum],
+}
+
+/// A row's Z = z e^m, in units of the durations; z = 0 where it has none.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct RowSum {
+    pub(crate) m: f32,
+    pub(crate) z: f32,
+}
+
+impl RowSum {
+    /// lse, of durations in units of 2^exponent.
+    pub(crate) fn lse(self, exponent: i32) -> f64 {
+        if self.z == 0.0 {
+            return f64::NEG_INFINITY;
+        }
+        f64::from(self.m) + (libm::log(f64::from(self.z)) + f64::from(exponent) * std::f64::consts::LN_2)
+    }
 }
 
 /// Reads the queries of a block into Q^T, scaled; marks rows that are not finite, or so small that scaling loses digits.
@@ -135,7 +151,7 @@ pub(crate) fn block<S: Simd, R: SegmentRule>(
     careful: &mut [bool; MOST_LANES],
 ) {
     let lanes = VECTORS * S::LANES;
-    let count = out.lse.len();
+    let count = out.sums.len();
     read_queries(s, head, start, count, &mut scratch.q, &mut scratch.row, careful);
     let plan = Plan::of(head, start, count, careful);
     let mut sums = begin::<S, R>(s, head, start, count, &plan, scratch, careful);
@@ -147,8 +163,7 @@ pub(crate) fn block<S: Simd, R: SegmentRule>(
         at += height;
     }
     if R::READS_LEFT && plan.first > plan.last && plan.opening > 0 {
-        let one = [s.splat(1.0); VECTORS];
-        accumulate(s, &head.store.values, plan.opening, &[sums.r], one, &mut scratch.o);
+        accumulate(s, &head.store.values, plan.opening, &[sums.r], None, &mut scratch.o);
     }
     write(s, head, start, lanes, scratch, &sums, out, careful);
 }
@@ -255,11 +270,7 @@ pub(crate) fn piece_shares(
 ) -> (f64, f64, crate::plain::segment::Shares<f64>) {
     match head.piece_rule(piece) {
         Rule::Step => (a_right, a_right, crate::plain::segment::shares(Rule::Step, a_left, a_right)),
-        rule => {
-            let (from, to, shares) = part_shares(rule, a_left, a_right, &piece.part);
-            debug_assert!(piece.part.is_whole() || from == interpolate(a_left, a_right, piece.part.alpha, piece.part.one_minus_alpha));
-            (from, to, shares)
-        }
+        rule => part_shares(rule, a_left, a_right, &piece.part),
     }
 }
 
@@ -289,7 +300,8 @@ fn row_pieces(
         let largest = from.max(to);
         // A score that is seen sets m also where its piece has no length, as in the tiles.
         top = top.max(largest);
-        parts[count] = (largest, length * shares.left, length * shares.right, head.value(piece.left), head.value(piece.right));
+        parts[count] =
+            (largest, length * shares.left, length * shares.right, head.value(piece.left), head.value(piece.right));
         count += 1;
     }
     *m = top as f32;
@@ -349,7 +361,7 @@ fn tile<S: Simd, R: SegmentRule>(
         scratch.weights[height] = sums.r;
         rows += 1;
     }
-    accumulate(s, &head.store.values, first, &scratch.weights[..rows], factor, &mut scratch.o);
+    accumulate(s, &head.store.values, first, &scratch.weights[..rows], Some(factor), &mut scratch.o);
 }
 
 /// The largest score of each lane among those that it sees, and what it had.
@@ -424,7 +436,7 @@ fn sweep<S: Simd, R: SegmentRule, const TIME: bool, const EDGE: bool>(
     (sums.a[v], sums.r[v], sums.z[v]) = (a, r, z);
 }
 
-/// o = O/Z and lse of each row; rows that are not as they should be are marked.
+/// o = O/Z and Z of each row; rows that are not as they should be are marked.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
 fn write<S: Simd>(
@@ -440,14 +452,14 @@ fn write<S: Simd>(
     let o = s.floats(scratch.o.as_flattened());
     let (m, z) = (s.floats(&sums.m), s.floats(&sums.z));
     let width = head.problem.shape().value_dim;
-    for (lane, (row, lse)) in out.o.chunks_exact_mut(width).zip(out.lse.iter_mut()).enumerate() {
+    for (lane, (row, sum)) in out.o.chunks_exact_mut(width).zip(out.sums.iter_mut()).enumerate() {
         if careful[lane] {
             continue;
         }
         match head.sights.rows[start + lane].kind {
             Kind::Empty => {
                 row.fill(0.0);
-                *lse = f64::NEG_INFINITY;
+                *sum = RowSum::default();
             }
             Kind::Point(_) => careful[lane] = true,
             Kind::Curve => {
@@ -461,8 +473,7 @@ fn write<S: Simd>(
                     *x = o[c * lanes + lane] * share;
                 }
                 careful[lane] = !is_finite(row);
-                let exponent = f64::from(head.durations.exponent) * std::f64::consts::LN_2;
-                *lse = f64::from(m[lane]) + (libm::log(f64::from(z)) + exponent);
+                *sum = RowSum { m: m[lane], z };
             }
         }
     }

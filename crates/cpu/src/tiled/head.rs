@@ -2,7 +2,9 @@
 
 use super::operands::{MULTIPLE, Poison, Rows, read_row};
 use super::sight::{Kind, RowSight, Sights, sees, stand_ins};
-use contattn_core::{EngineError, Nodes, Part, Piece, Problem, Rule, Sink, TensorView, Timeline};
+use contattn_core::{
+    EngineError, Lower, Nodes, Part, Piece, Problem, QueryTimes, Rule, Sink, TensorView, Timeline, Upper,
+};
 
 /// Most queries that a block holds in any back end.
 pub(crate) const MOST_LANES: usize = 48;
@@ -170,14 +172,33 @@ impl<'a> Head<'a> {
         })
     }
 
-    /// The pieces of a row; its opening among them where the block does not take it together with the others.
-    pub(crate) fn pieces(&self, row: usize, block_opening: usize) -> impl Iterator<Item = SourcedPiece> + '_ {
-        let sight = &self.sights.rows[row];
-        let source = move |node: usize| match (node, &self.store.sink) {
+    /// Where row `row` finds the key and value of a node.
+    pub(crate) fn source(&self, row: usize, node: usize) -> Source {
+        match (node, &self.store.sink) {
             (0, SinkRows::Copy) => Source::Node(self.problem.copied_node(self.batch, row).unwrap_or(1)),
             (0, _) => Source::Sink,
             (node, _) => Source::Node(node),
-        };
+        }
+    }
+
+    /// Whether some edge of a window may move relative to the curve when durations change: all but those that sit on nodes.
+    pub(crate) fn has_moving_edges(&self) -> bool {
+        let spec = self.problem.spec();
+        let elsewhere = spec.documents.as_ref().is_some_and(|documents| documents.queries.is_some());
+        let on_nodes = !elsewhere
+            && matches!(spec.window.lower, Lower::Start)
+            && match spec.window.upper {
+                Upper::End => true,
+                Upper::At(_) => false,
+                Upper::Query { offset } => offset == 0.0 && spec.query_times == QueryTimes::LastNodes,
+            };
+        !on_nodes
+    }
+
+    /// The pieces of a row; its opening among them where the block does not take it together with the others.
+    pub(crate) fn pieces(&self, row: usize, block_opening: usize) -> impl Iterator<Item = SourcedPiece> + '_ {
+        let sight = &self.sights.rows[row];
+        let source = move |node| self.source(row, node);
         let own = (sight.opening > 0 && sight.opening as usize != block_opening).then(|| {
             let f = sight.opening as usize;
             SourcedPiece {

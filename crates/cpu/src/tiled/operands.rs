@@ -73,12 +73,12 @@ impl<'a> Rows<'a> {
             return None;
         }
         let stride = usize::try_from(view.strides()[2]).ok()?;
-        Some(Rows { data: Cow::Borrowed(view.data()), base: view.row_offset(batch, kv_head, 0), stride, width: columns })
-    }
-
-    /// Padded width.
-    pub(crate) fn width(&self) -> usize {
-        self.width
+        Some(Rows {
+            data: Cow::Borrowed(view.data()),
+            base: view.row_offset(batch, kv_head, 0),
+            stride,
+            width: columns,
+        })
     }
 
     /// The row of a node, from 1.

@@ -5,11 +5,11 @@
 //! back end proves that the machine has its instructions: it is made by `detect` alone, which can fail. Nothing outside this
 //! module's back ends is unsafe.
 
-mod portable;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod portable;
 
 use contattn_core::EngineError;
 use std::fmt;
@@ -37,6 +37,8 @@ pub(crate) trait Simd: Copy + Send + Sync + 'static {
     fn splat(self, x: f32) -> Self::V;
     /// The first `LANES` numbers of a slice.
     fn load(self, from: &[f32]) -> Self::V;
+    /// Puts the lanes into the first `LANES` numbers of a slice.
+    fn store(self, x: Self::V, to: &mut [f32]);
     /// a + b
     fn add(self, a: Self::V, b: Self::V) -> Self::V;
     /// a - b
@@ -45,8 +47,6 @@ pub(crate) trait Simd: Copy + Send + Sync + 'static {
     fn mul(self, a: Self::V, b: Self::V) -> Self::V;
     /// a b + c
     fn fma(self, a: Self::V, b: Self::V, c: Self::V) -> Self::V;
-    /// c - a b
-    fn fnma(self, a: Self::V, b: Self::V, c: Self::V) -> Self::V;
     /// a b - c, rounded once
     fn fms(self, a: Self::V, b: Self::V, c: Self::V) -> Self::V;
     /// The larger one; b where either is NaN.
@@ -57,12 +57,14 @@ pub(crate) trait Simd: Copy + Send + Sync + 'static {
     fn abs(self, x: Self::V) -> Self::V;
     /// 1/x to about one rounding; 0 for +-infinity, +-infinity for 0.
     fn recip(self, x: Self::V) -> Self::V;
-    /// 2^n p for whole numbers n in [-126, 127] and p in [1/2, 2].
-    fn scale_by_power_of_two(self, p: Self::V, n: Self::V) -> Self::V;
+    /// 2^n p where the mask is set, for whole numbers n in [-126, 127] and p in [1/2, 2]; 0 elsewhere, whatever n and p are.
+    fn scale_or_zero(self, keep: Self::Mask, p: Self::V, n: Self::V) -> Self::V;
     /// x to the nearest whole number, for |x| below 2^21.
     fn round(self, x: Self::V) -> Self::V;
     /// a < b; false for NaN
     fn lt(self, a: Self::V, b: Self::V) -> Self::Mask;
+    /// Not a < b; true for NaN
+    fn not_lt(self, a: Self::V, b: Self::V) -> Self::Mask;
     /// a <= b; false for NaN
     fn le(self, a: Self::V, b: Self::V) -> Self::Mask;
     /// Both.
@@ -163,7 +165,9 @@ impl Backend {
         };
         match isa {
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 => avx512::Avx512::detect().map(Backend::Avx512).ok_or_else(|| lacks("AVX-512 F, VL, BW and DQ")),
+            Isa::Avx512 => {
+                avx512::Avx512::detect().map(Backend::Avx512).ok_or_else(|| lacks("AVX-512 F, VL, BW and DQ"))
+            }
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => avx2::Avx2::detect().map(Backend::Avx2).ok_or_else(|| lacks("AVX2 and FMA")),
             #[cfg(not(target_arch = "x86_64"))]
@@ -223,7 +227,6 @@ mod tests {
             close(s.sub(va, vb), &|i| a[i] - b[i]);
             close(s.mul(va, vb), &|i| a[i] * b[i]);
             close(s.fma(va, vb, vc), &|i| a[i].mul_add(b[i], c[i]));
-            close(s.fnma(va, vb, vc), &|i| (-a[i]).mul_add(b[i], c[i]));
             close(s.fms(va, vb, vc), &|i| a[i].mul_add(b[i], -c[i]));
             close(s.max(va, vc), &|i| a[i].max(c[i]));
             close(s.min(va, vc), &|i| a[i].min(c[i]));
@@ -232,14 +235,21 @@ mod tests {
             close(s.recip(s.splat(f32::INFINITY)), &|_| 0.0);
             close(s.round(va), &|i| a[i].round_ties_even());
             for n in [-126, -3, 0, 5, 127] {
-                let scaled = s.scale_by_power_of_two(s.splat(1.25), s.splat(n as f32));
-                close(scaled, &|_| 1.25 * 2f32.powi(n));
+                let keep = s.not_lt(va, s.splat(0.0));
+                let scaled = s.scale_or_zero(keep, s.splat(1.25), s.splat(n as f32));
+                close(scaled, &|i| if a[i] < 0.0 { 0.0 } else { 1.25 * 2f32.powi(n) });
             }
+            let nothing = s.scale_or_zero(s.lt(va, va), s.splat(f32::INFINITY), s.splat(f32::NAN));
+            close(nothing, &|_| 0.0);
+            close(s.select(s.not_lt(s.splat(f32::NAN), va), va, vb), &|i| a[i]);
             close(s.select(s.lt(va, vb), va, vb), &|i| a[i].min(b[i]));
             let middle = s.and(s.le(s.splat(-1.3), va), s.lt(va, s.splat(0.0)));
             close(s.select(middle, vb, vc), &|i| if a[i] < 0.0 { b[i] } else { c[i] });
             let nan = s.max(s.splat(1.0), s.splat(f32::NAN));
             assert!(s.floats(&[nan]).iter().all(|x| x.is_nan()));
+            let mut stored = vec![0.0; S::LANES + 1];
+            s.store(vb, &mut stored[1..]);
+            assert_eq!(stored[1..], b[..]);
             let mut written = [va, vb];
             s.floats_mut(&mut written)[S::LANES] = 7.0;
             assert_eq!(s.floats(&written)[S::LANES], 7.0);

@@ -47,6 +47,12 @@ impl Simd for Avx2 {
         unsafe { _mm256_loadu_ps(from.as_ptr()) }
     }
     #[inline(always)]
+    fn store(self, x: __m256, to: &mut [f32]) {
+        let to = &mut to[..8];
+        // SAFETY: eight numbers may be written there.
+        unsafe { _mm256_storeu_ps(to.as_mut_ptr(), x) }
+    }
+    #[inline(always)]
     fn add(self, a: __m256, b: __m256) -> __m256 {
         // SAFETY: see `splat`.
         unsafe { _mm256_add_ps(a, b) }
@@ -65,11 +71,6 @@ impl Simd for Avx2 {
     fn fma(self, a: __m256, b: __m256, c: __m256) -> __m256 {
         // SAFETY: see `splat`.
         unsafe { _mm256_fmadd_ps(a, b, c) }
-    }
-    #[inline(always)]
-    fn fnma(self, a: __m256, b: __m256, c: __m256) -> __m256 {
-        // SAFETY: see `splat`.
-        unsafe { _mm256_fnmadd_ps(a, b, c) }
     }
     #[inline(always)]
     fn fms(self, a: __m256, b: __m256, c: __m256) -> __m256 {
@@ -97,11 +98,12 @@ impl Simd for Avx2 {
         unsafe { _mm256_div_ps(_mm256_set1_ps(1.0), x) }
     }
     #[inline(always)]
-    fn scale_by_power_of_two(self, p: __m256, n: __m256) -> __m256 {
+    fn scale_or_zero(self, keep: __m256, p: __m256, n: __m256) -> __m256 {
         // SAFETY: see `splat`.
         unsafe {
             let n = _mm256_castps_si256(_mm256_add_ps(n, _mm256_set1_ps(MAGIC)));
-            _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(p), _mm256_slli_epi32::<23>(n)))
+            let scaled = _mm256_add_epi32(_mm256_castps_si256(p), _mm256_slli_epi32::<23>(n));
+            _mm256_and_ps(keep, _mm256_castsi256_ps(scaled))
         }
     }
     #[inline(always)]
@@ -113,6 +115,11 @@ impl Simd for Avx2 {
     fn lt(self, a: __m256, b: __m256) -> __m256 {
         // SAFETY: see `splat`.
         unsafe { _mm256_cmp_ps::<_CMP_LT_OQ>(a, b) }
+    }
+    #[inline(always)]
+    fn not_lt(self, a: __m256, b: __m256) -> __m256 {
+        // SAFETY: see `splat`.
+        unsafe { _mm256_cmp_ps::<_CMP_NLT_UQ>(a, b) }
     }
     #[inline(always)]
     fn le(self, a: __m256, b: __m256) -> __m256 {

@@ -50,6 +50,12 @@ impl Simd for Avx512 {
         unsafe { _mm512_loadu_ps(from.as_ptr()) }
     }
     #[inline(always)]
+    fn store(self, x: __m512, to: &mut [f32]) {
+        let to = &mut to[..16];
+        // SAFETY: sixteen numbers may be written there.
+        unsafe { _mm512_storeu_ps(to.as_mut_ptr(), x) }
+    }
+    #[inline(always)]
     fn add(self, a: __m512, b: __m512) -> __m512 {
         // SAFETY: see `splat`.
         unsafe { _mm512_add_ps(a, b) }
@@ -68,11 +74,6 @@ impl Simd for Avx512 {
     fn fma(self, a: __m512, b: __m512, c: __m512) -> __m512 {
         // SAFETY: see `splat`.
         unsafe { _mm512_fmadd_ps(a, b, c) }
-    }
-    #[inline(always)]
-    fn fnma(self, a: __m512, b: __m512, c: __m512) -> __m512 {
-        // SAFETY: see `splat`.
-        unsafe { _mm512_fnmadd_ps(a, b, c) }
     }
     #[inline(always)]
     fn fms(self, a: __m512, b: __m512, c: __m512) -> __m512 {
@@ -100,9 +101,9 @@ impl Simd for Avx512 {
         unsafe { _mm512_div_ps(_mm512_set1_ps(1.0), x) }
     }
     #[inline(always)]
-    fn scale_by_power_of_two(self, p: __m512, n: __m512) -> __m512 {
+    fn scale_or_zero(self, keep: __mmask16, p: __m512, n: __m512) -> __m512 {
         // SAFETY: see `splat`.
-        unsafe { _mm512_scalef_ps(p, n) }
+        unsafe { _mm512_maskz_scalef_ps(keep, p, n) }
     }
     #[inline(always)]
     fn round(self, x: __m512) -> __m512 {
@@ -113,6 +114,11 @@ impl Simd for Avx512 {
     fn lt(self, a: __m512, b: __m512) -> __mmask16 {
         // SAFETY: see `splat`.
         unsafe { _mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b) }
+    }
+    #[inline(always)]
+    fn not_lt(self, a: __m512, b: __m512) -> __mmask16 {
+        // SAFETY: see `splat`.
+        unsafe { _mm512_cmp_ps_mask::<_CMP_NLT_UQ>(a, b) }
     }
     #[inline(always)]
     fn le(self, a: __m512, b: __m512) -> __mmask16 {

@@ -39,6 +39,10 @@ impl Simd for Portable {
         Four([from[0], from[1], from[2], from[3]])
     }
     #[inline(always)]
+    fn store(self, x: Four, to: &mut [f32]) {
+        to[..4].copy_from_slice(&x.0);
+    }
+    #[inline(always)]
     fn add(self, a: Four, b: Four) -> Four {
         each(a, b, |a, b| a + b)
     }
@@ -53,10 +57,6 @@ impl Simd for Portable {
     #[inline(always)]
     fn fma(self, a: Four, b: Four, c: Four) -> Four {
         self.add(self.mul(a, b), c)
-    }
-    #[inline(always)]
-    fn fnma(self, a: Four, b: Four, c: Four) -> Four {
-        self.sub(c, self.mul(a, b))
     }
     #[inline(always)]
     fn fms(self, a: Four, b: Four, c: Four) -> Four {
@@ -81,9 +81,10 @@ impl Simd for Portable {
         each(x, x, |x, _| 1.0 / x)
     }
     #[inline(always)]
-    fn scale_by_power_of_two(self, p: Four, n: Four) -> Four {
+    fn scale_or_zero(self, keep: [bool; 4], p: Four, n: Four) -> Four {
         // n + MAGIC holds n in its lowest bits.
-        each(p, n, |p, n| f32::from_bits(p.to_bits().wrapping_add((n + MAGIC).to_bits() << 23)))
+        let scaled = each(p, n, |p, n| f32::from_bits(p.to_bits().wrapping_add((n + MAGIC).to_bits() << 23)));
+        self.select(keep, scaled, Four([0.0; 4]))
     }
     #[inline(always)]
     fn round(self, x: Four) -> Four {
@@ -92,6 +93,11 @@ impl Simd for Portable {
     #[inline(always)]
     fn lt(self, a: Four, b: Four) -> [bool; 4] {
         compare(a, b, |a, b| a < b)
+    }
+    #[inline(always)]
+    #[allow(clippy::neg_cmp_op_on_partial_ord)]
+    fn not_lt(self, a: Four, b: Four) -> [bool; 4] {
+        compare(a, b, |a, b| !(a < b))
     }
     #[inline(always)]
     fn le(self, a: Four, b: Four) -> [bool; 4] {
