@@ -34,7 +34,7 @@ use contattn_core::{
 use forward::{BlockOutput, RowSum, Scratch};
 use head::{Durations, Head, MOST_LANES, Store};
 use sight::{Kind, Sights};
-use simd::{Backend, Kernel, Simd};
+use simd::{Backend, Kernel, Simd, VECTORS};
 use std::sync::Mutex;
 use threads::{Threads, Watch};
 
@@ -171,16 +171,30 @@ impl ForwardKernel<'_, '_> {
     #[inline(always)]
     fn run_rule<S: Simd, R: segment::SegmentRule>(self, s: S) {
         let shape = self.call.problem.shape();
-        let mut scratch = Scratch::new(s, shape.head_dim, shape.value_dim.next_multiple_of(operands::MULTIPLE));
-        for item in self.items {
-            let head = self.call.head(item.batch, item.head);
-            let mut careful = [false; MOST_LANES];
-            forward::block::<S, R>(s, &head, item.start, &mut scratch, &mut item.out, &mut careful);
-            let count = item.out.sums.len();
-            item.careful.extend((0..count).filter(|&lane| careful[lane]).map(|lane| item.start + lane));
-            spread_poison(&head, item, &careful);
-            if self.watch.done(count) {
-                return;
+        let width = shape.value_dim.next_multiple_of(operands::MULTIPLE);
+        let mut scratch = Scratch::new(s, shape.head_dim, width);
+        let group = forward::group(VECTORS * S::LANES, shape.head_dim, width);
+        let mut blocks: Vec<forward::Block<S>> = Vec::new();
+        blocks.resize_with(group, || forward::Block::new(s, shape.head_dim, width));
+        let mut rest = self.items;
+        while let Some(first) = rest.first() {
+            let name = (first.batch, first.head);
+            let together = rest.iter().take(group).take_while(|item| (item.batch, item.head) == name).count();
+            let (these, others) = rest.split_at_mut(together);
+            rest = others;
+            let head = self.call.head(name.0, name.1);
+            for (item, block) in these.iter().zip(&mut blocks) {
+                forward::open::<S, R>(s, &head, item.start, item.out.sums.len(), block, &mut scratch);
+            }
+            forward::pass::<S, R>(s, &head, &mut blocks[..together], &mut scratch);
+            for (item, block) in these.iter_mut().zip(&mut blocks) {
+                forward::close(s, &head, block, &mut item.out);
+                let count = item.out.sums.len();
+                item.careful.extend((0..count).filter(|&lane| block.careful[lane]).map(|lane| item.start + lane));
+                spread_poison(&head, item, &block.careful);
+                if self.watch.done(count) {
+                    return;
+                }
             }
         }
     }

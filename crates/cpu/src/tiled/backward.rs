@@ -44,16 +44,8 @@ pub(crate) const fn padded(width: usize) -> usize {
     width.next_multiple_of(16)
 }
 
-/// What a thread needs for one block.
+/// What a thread needs beside its blocks.
 pub(crate) struct Scratch<S: Simd> {
-    /// Q^T and G^T, scaled and not
-    q: Vec<Lanes<S::V>>,
-    g: Vec<Lanes<S::V>>,
-    /// Q and G, a row for each lane, padded
-    q_rows: Vec<S::V>,
-    g_rows: Vec<S::V>,
-    /// dQ^T, padded as keys are
-    dq: Vec<Lanes<S::V>>,
     scores: Vec<Lanes<S::V>>,
     values: Vec<Lanes<S::V>>,
     weights: Vec<Lanes<S::V>>,
@@ -63,17 +55,61 @@ pub(crate) struct Scratch<S: Simd> {
     row: Vec<f32>,
 }
 
-impl<S: Simd> Scratch<S> {
-    pub(crate) fn new(s: S, head_dim: usize, key_width: usize, value_dim: usize, keys: usize) -> Scratch<S> {
+/// One block of queries on its way over the tiles.
+pub(crate) struct Block<S: Simd> {
+    start: usize,
+    count: usize,
+    /// Q^T and G^T, scaled by `scale` and by 1/z
+    q: Vec<Lanes<S::V>>,
+    g: Vec<Lanes<S::V>>,
+    /// the same, a row for each lane, padded
+    q_rows: Vec<S::V>,
+    g_rows: Vec<S::V>,
+    /// dQ^T, padded as keys are
+    dq: Vec<Lanes<S::V>>,
+    plan: Plan,
+    /// the anchor m of each row; 0 for rows that are passed over
+    m: [f32; MOST_LANES],
+    /// (g.o - g_lse)/z
+    deltas: [f32; MOST_LANES],
+    /// rows that are left to the plain engine
+    pub(crate) careful: [bool; MOST_LANES],
+    carry: Carry<S::V>,
+}
+
+/// How many blocks go over the tiles together: each tile's rows of K, V, dK and dV are then read and written once for all of them.
+/// As many as stay in a cache of half a MiB, up to 4.
+pub(crate) fn group(block: usize, head_dim: usize, value_dim: usize) -> usize {
+    let bytes = 4 * block * (3 * padded(head_dim) + 2 * padded(value_dim));
+    ((1 << 19) / bytes).clamp(1, 4)
+}
+
+impl<S: Simd> Block<S> {
+    pub(crate) fn new(s: S, head_dim: usize, key_width: usize, value_dim: usize) -> Block<S> {
         let rows = |n| vec![zeros(s); n];
         let lanes = VECTORS * S::LANES;
         let vectors = |width| vec![s.splat(0.0); lanes * padded(width) / S::LANES];
-        Scratch {
+        Block {
+            start: 0,
+            count: 0,
             q: rows(head_dim),
             g: rows(value_dim),
             q_rows: vectors(head_dim),
             g_rows: vectors(value_dim),
             dq: rows(key_width),
+            plan: Plan::nothing(),
+            m: [0.0; MOST_LANES],
+            deltas: [0.0; MOST_LANES],
+            careful: [false; MOST_LANES],
+            carry: Carry { a: zeros(s), c: zeros(s), p: zeros(s), da: zeros(s) },
+        }
+    }
+}
+
+impl<S: Simd> Scratch<S> {
+    pub(crate) fn new(s: S, head_dim: usize, value_dim: usize, keys: usize) -> Scratch<S> {
+        let rows = |n| vec![zeros(s); n];
+        Scratch {
             scores: rows(TILE),
             values: rows(TILE),
             weights: rows(TILE + 1),
@@ -114,76 +150,92 @@ struct Carry<V> {
     da: Lanes<V>,
 }
 
-/// Numbers of each row of a block.
-struct Rows<V> {
-    /// the anchor m; of rows that are passed over 0
-    m: Lanes<V>,
-    /// (g.o - g_lse)/z
-    delta: Lanes<V>,
-}
-
-/// Gradients of rows start.. of one head; rows marked `careful` before or here give nothing.
+/// Begins a block with rows start.. of one head, of which `block.careful` says which are left alone.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
-pub(crate) fn block<S: Simd, R: SegmentRule>(
+pub(crate) fn open<S: Simd, R: SegmentRule>(
     s: S,
     head: &Head<'_>,
     upstream: &Upstream<'_>,
     start: usize,
     known: Known<'_>,
+    block: &mut Block<S>,
     scratch: &mut Scratch<S>,
     sums: &mut Gradients,
-    dq: &mut [f32],
-    careful: &mut [bool; MOST_LANES],
 ) {
-    let count = known.sums.len();
-    read_queries(s, head, start, count, &mut scratch.q, &mut scratch.row, careful);
-    let mut deltas = [0.0; MOST_LANES];
-    read_upstream(s, head, upstream, start, known, scratch, &mut deltas, careful);
-    by_rows(s, &scratch.q, &mut scratch.q_rows);
-    by_rows(s, &scratch.g, &mut scratch.g_rows);
-    let mut m = [0.0f32; MOST_LANES];
+    (block.start, block.count) = (start, known.sums.len());
+    read_queries(s, head, start, block.count, &mut block.q, &mut scratch.row, &mut block.careful);
+    read_upstream(s, head, upstream, known, block, &mut scratch.row);
+    by_rows(s, &block.q, &mut block.q_rows);
+    by_rows(s, &block.g, &mut block.g_rows);
     for lane in 0..VECTORS * S::LANES {
-        let lane_or_last = lane.min(count - 1);
-        let live = !careful[lane_or_last] && head.sights.rows[start + lane_or_last].kind == Kind::Curve;
-        m[lane] = if live { known.sums[lane_or_last].m } else { 0.0 };
+        let lane_or_last = lane.min(block.count - 1);
+        let live = !block.careful[lane_or_last] && head.sights.rows[start + lane_or_last].kind == Kind::Curve;
+        block.m[lane] = if live { known.sums[lane_or_last].m } else { 0.0 };
     }
-    let plan = Plan::of(head, start, count, careful);
-    let at = |numbers: &[f32; MOST_LANES]| -> Lanes<S::V> { std::array::from_fn(|v| s.load(&numbers[v * S::LANES..])) };
-    let rows = Rows { m: at(&m), delta: at(&deltas) };
-    scratch.dq.fill(zeros(s));
-    let mut carry = begin::<S, R>(s, head, &plan, &rows, scratch, sums);
-    let mut first = plan.first;
-    while first <= plan.last {
-        let height = TILE.min(plan.last + 1 - first);
-        let is_last = first + height > plan.last;
-        tile::<S, R>(s, head, &plan, &rows, first, height, is_last, scratch, sums, &mut carry);
-        first += height;
+    block.plan = Plan::of(head, start, block.count, &block.careful);
+    block.dq.fill(zeros(s));
+    begin::<S, R>(s, head, block, sums);
+}
+
+/// Takes a group of blocks of one head, each begun, over the tiles of keys.
+#[inline(always)]
+pub(crate) fn pass<S: Simd, R: SegmentRule>(
+    s: S,
+    head: &Head<'_>,
+    blocks: &mut [Block<S>],
+    scratch: &mut Scratch<S>,
+    sums: &mut Gradients,
+) {
+    let mut first = usize::MAX;
+    let mut last = 0;
+    for block in blocks.iter_mut() {
+        if block.plan.first <= block.plan.last {
+            first = first.min(block.plan.first);
+            last = last.max(block.plan.last);
+        } else if R::READS_LEFT && block.plan.opening > 0 {
+            (scratch.weights[0], scratch.da[0]) = (block.carry.p, block.carry.da);
+            products(s, head, block.plan.opening, 1, block, scratch, sums);
+        }
     }
-    if R::READS_LEFT && plan.first > plan.last && plan.opening > 0 {
-        (scratch.weights[0], scratch.da[0]) = (carry.p, carry.da);
-        products(s, head, plan.opening, 1, scratch, sums);
+    while first <= last {
+        for block in blocks.iter_mut() {
+            let (from, to) = (first.max(block.plan.first), (first + TILE - 1).min(block.plan.last));
+            if from <= to {
+                tile::<S, R>(s, head, from, to + 1 - from, to == block.plan.last, block, scratch, sums);
+            }
+        }
+        first += TILE;
     }
-    for lane in (0..count).filter(|&lane| !careful[lane]) {
-        let row = start + lane;
+}
+
+/// What rows give beside the tiles, and their dq.
+#[inline(always)]
+pub(crate) fn close<S: Simd>(s: S, head: &Head<'_>, block: &mut Block<S>, sums: &mut Gradients, dq: &mut [f32]) {
+    let lanes = VECTORS * S::LANES;
+    for lane in 0..block.count {
+        if block.careful[lane] {
+            continue;
+        }
+        let row = block.start + lane;
         let mut single = SingleRow {
             head,
             row,
             lane,
-            lanes: VECTORS * S::LANES,
-            q: s.floats(scratch.q.as_flattened()),
-            g: s.floats(scratch.g.as_flattened()),
-            m: f64::from(m[lane]),
-            delta: f64::from(deltas[lane]),
-            dq: s.floats_mut(scratch.dq.as_flattened_mut()),
+            lanes,
+            q: s.floats(block.q.as_flattened()),
+            g: s.floats(block.g.as_flattened()),
+            m: f64::from(block.m[lane]),
+            delta: f64::from(block.deltas[lane]),
+            dq: s.floats_mut(block.dq.as_flattened_mut()),
             sums,
         };
         match head.sights.rows[row].kind {
             Kind::Empty => {}
             Kind::Point(point) => single.point(point),
             Kind::Curve => {
-                if plan.has_pieces {
-                    single.pieces(plan.opening);
+                if block.plan.has_pieces {
+                    single.pieces(block.plan.opening);
                 }
                 if head.has_moving_edges() {
                     single.edges();
@@ -191,13 +243,23 @@ pub(crate) fn block<S: Simd, R: SegmentRule>(
             }
         }
     }
-    let (lanes, scale) = (VECTORS * S::LANES, head.problem.scale());
-    let from = s.floats(scratch.dq.as_flattened());
-    for (lane, row) in dq.chunks_exact_mut(scratch.q.len()).enumerate() {
+    let scale = head.problem.scale();
+    let from = s.floats(block.dq.as_flattened());
+    for (lane, row) in dq.chunks_exact_mut(block.q.len()).enumerate() {
         for (c, x) in row.iter_mut().enumerate() {
             *x = (f64::from(from[c * lanes + lane]) * scale) as f32;
         }
     }
+}
+
+/// One number for each lane, as vectors.
+#[inline(always)]
+fn by_lane<S: Simd>(s: S, numbers: &[f32; MOST_LANES]) -> Lanes<S::V> {
+    let mut lanes = zeros(s);
+    for v in 0..VECTORS {
+        lanes[v] = s.load(&numbers[v * S::LANES..]);
+    }
+    lanes
 }
 
 /// Reads g/z into G^T, and (g.o - g_lse)/z; rows with anything that is not finite are marked. Rows that tiles pass over get zeros.
@@ -207,16 +269,16 @@ fn read_upstream<S: Simd>(
     s: S,
     head: &Head<'_>,
     upstream: &Upstream<'_>,
-    start: usize,
     known: Known<'_>,
-    scratch: &mut Scratch<S>,
-    deltas: &mut [f32; MOST_LANES],
-    careful: &mut [bool; MOST_LANES],
+    block: &mut Block<S>,
+    row: &mut [f32],
 ) {
     let lanes = VECTORS * S::LANES;
-    let width = scratch.g.len();
-    let g = s.floats_mut(scratch.g.as_flattened_mut());
-    let row = &mut scratch.row[..width];
+    let (start, width) = (block.start, block.g.len());
+    let (deltas, careful) = (&mut block.deltas, &mut block.careful);
+    deltas.fill(0.0);
+    let g = s.floats_mut(block.g.as_flattened_mut());
+    let row = &mut row[..width];
     for lane in 0..lanes {
         if lane < known.sums.len() {
             let at = start + lane;
@@ -262,32 +324,27 @@ fn by_rows<S: Simd>(s: S, transposed: &[Lanes<S::V>], rows: &mut [S::V]) {
 
 /// The opening: the segment from the sink to node f, for all rows that see it.
 #[inline(always)]
-fn begin<S: Simd, R: SegmentRule>(
-    s: S,
-    head: &Head<'_>,
-    plan: &Plan,
-    rows: &Rows<S::V>,
-    scratch: &mut Scratch<S>,
-    sums: &mut Gradients,
-) -> Carry<S::V> {
-    let mut carry = Carry { a: rows.m, c: zeros(s), p: zeros(s), da: zeros(s) };
+fn begin<S: Simd, R: SegmentRule>(s: S, head: &Head<'_>, block: &mut Block<S>, sums: &mut Gradients) {
+    let (plan, m, delta) = (&block.plan, by_lane(s, &block.m), by_lane(s, &block.deltas));
+    block.carry = Carry { a: m, c: zeros(s), p: zeros(s), da: zeros(s) };
     if !R::READS_LEFT || plan.first < 2 {
-        return carry;
+        return;
     }
+    let carry = &mut block.carry;
     let node = plan.first - 1;
-    let carried = dot(s, head.store.keys.row(node), &scratch.q);
-    let value = dot(s, head.store.values.row(node), &scratch.g);
+    let carried = dot(s, head.store.keys.row(node), &block.q);
+    let value = dot(s, head.store.values.row(node), &block.g);
     let seen = masks(s, &plan.sees_carried);
     for v in 0..VECTORS {
-        carry.a[v] = s.select(seen[v], carried[v], rows.m[v]);
-        carry.c[v] = s.sub(value[v], rows.delta[v]);
+        carry.a[v] = s.select(seen[v], carried[v], m[v]);
+        carry.c[v] = s.sub(value[v], delta[v]);
     }
     if plan.opening == 0 {
-        return carry;
+        return;
     }
     let (sink_score, sink_value) = match &head.store.sink {
         SinkRows::Copy => (carried, value),
-        SinkRows::Given { key, value } => (dot(s, key, &scratch.q), dot(s, value, &scratch.g)),
+        SinkRows::Given { key, value } => (dot(s, key, &block.q), dot(s, value, &block.g)),
         SinkRows::Zeros | SinkRows::Absent => (zeros(s), zeros(s)),
     };
     let opens = masks(s, &plan.opens);
@@ -296,10 +353,10 @@ fn begin<S: Simd, R: SegmentRule>(
     let mut change = s.splat(0.0);
     let nothing = s.splat(0.0);
     for v in 0..VECTORS {
-        let a0 = s.select(opens[v], sink_score[v], rows.m[v]);
-        let c0 = s.sub(sink_value[v], rows.delta[v]);
-        let e0 = exp_within(s, s.sub(a0, rows.m[v]));
-        let e1 = exp_within(s, s.sub(carry.a[v], rows.m[v]));
+        let a0 = s.select(opens[v], sink_score[v], m[v]);
+        let c0 = s.sub(sink_value[v], delta[v]);
+        let e0 = exp_within(s, s.sub(a0, m[v]));
+        let e1 = exp_within(s, s.sub(carry.a[v], m[v]));
         let shares = R::diffusing(s, s.sub(carry.a[v], a0), e0, e1);
         let (from_left, from_right) = (s.mul(shares.left, c0), s.mul(shares.right, carry.c[v]));
         let flow = s.mul(shares.diffusion, s.sub(carry.c[v], c0));
@@ -318,9 +375,9 @@ fn begin<S: Simd, R: SegmentRule>(
         }
         SinkRows::Given { key, .. } => {
             let (k_columns, v_columns) = (sums.sink_dk.len() / S::LANES, sums.sink_dv.len() / S::LANES);
-            outer(s, s.floats(&p), &scratch.g_rows, v_columns, &mut sums.sink_dv);
-            outer(s, s.floats(&da), &scratch.q_rows, k_columns, &mut sums.sink_dk);
-            for (dq, &x) in scratch.dq.iter_mut().zip(key) {
+            outer(s, s.floats(&p), &block.g_rows, v_columns, &mut sums.sink_dv);
+            outer(s, s.floats(&da), &block.q_rows, k_columns, &mut sums.sink_dk);
+            for (dq, &x) in block.dq.iter_mut().zip(key) {
                 for v in 0..VECTORS {
                     dq[v] = s.fma(s.splat(x), da[v], dq[v]);
                 }
@@ -328,7 +385,6 @@ fn begin<S: Simd, R: SegmentRule>(
         }
         SinkRows::Zeros | SinkRows::Absent => {}
     }
-    carry
 }
 
 /// One tile of `height` segments from `at` on.
@@ -337,35 +393,75 @@ fn begin<S: Simd, R: SegmentRule>(
 fn tile<S: Simd, R: SegmentRule>(
     s: S,
     head: &Head<'_>,
-    plan: &Plan,
-    rows: &Rows<S::V>,
     at: usize,
     height: usize,
     is_last: bool,
+    block: &mut Block<S>,
     scratch: &mut Scratch<S>,
     sums: &mut Gradients,
-    carry: &mut Carry<S::V>,
 ) {
-    scores(s, &head.store.keys, at, &scratch.q, &mut scratch.scores[..height], zeros(s));
-    scores(s, &head.store.values, at, &scratch.g, &mut scratch.values[..height], zeros(s));
+    let plan = &block.plan;
+    scores(s, &head.store.keys, at, &block.q, &mut scratch.scores[..height], zeros(s));
+    scores(s, &head.store.values, at, &block.g, &mut scratch.values[..height], zeros(s));
+    let (m, delta) = (by_lane(s, &block.m), by_lane(s, &block.deltas));
     let whole = plan.is_whole(VECTORS * S::LANES, at, height);
     let [from, to] = if whole { [[0.0; MOST_LANES]; 2] } else { plan.edges(at) };
     let durations = head.durations.tile(at, height);
     for v in 0..VECTORS {
         let edges = (s.load(&from[v * S::LANES..]), s.load(&to[v * S::LANES..]));
         match (durations.is_empty(), whole) {
-            (true, true) => sweep::<S, R, false, false>(s, v, at, height, scratch, durations, edges, rows, carry),
-            (false, true) => sweep::<S, R, true, false>(s, v, at, height, scratch, durations, edges, rows, carry),
-            (true, false) => sweep::<S, R, false, true>(s, v, at, height, scratch, durations, edges, rows, carry),
-            (false, false) => sweep::<S, R, true, true>(s, v, at, height, scratch, durations, edges, rows, carry),
+            (true, true) => sweep::<S, R, false, false>(
+                s,
+                v,
+                at,
+                height,
+                scratch,
+                durations,
+                edges,
+                (m[v], delta[v]),
+                &mut block.carry,
+            ),
+            (false, true) => sweep::<S, R, true, false>(
+                s,
+                v,
+                at,
+                height,
+                scratch,
+                durations,
+                edges,
+                (m[v], delta[v]),
+                &mut block.carry,
+            ),
+            (true, false) => sweep::<S, R, false, true>(
+                s,
+                v,
+                at,
+                height,
+                scratch,
+                durations,
+                edges,
+                (m[v], delta[v]),
+                &mut block.carry,
+            ),
+            (false, false) => sweep::<S, R, true, true>(
+                s,
+                v,
+                at,
+                height,
+                scratch,
+                durations,
+                edges,
+                (m[v], delta[v]),
+                &mut block.carry,
+            ),
         }
     }
     let (first, mut count) = if R::READS_LEFT { (at - 1, height) } else { (at, height) };
     if R::READS_LEFT && is_last {
-        (scratch.weights[height], scratch.da[height]) = (carry.p, carry.da);
+        (scratch.weights[height], scratch.da[height]) = (block.carry.p, block.carry.da);
         count += 1;
     }
-    products(s, head, first, count, scratch, sums);
+    products(s, head, first, count, block, scratch, sums);
 }
 
 /// dQ, dV and dK from `count` rows of weights and dA, of nodes `first`...
@@ -375,16 +471,17 @@ fn products<S: Simd>(
     head: &Head<'_>,
     first: usize,
     count: usize,
-    scratch: &mut Scratch<S>,
+    block: &mut Block<S>,
+    scratch: &Scratch<S>,
     sums: &mut Gradients,
 ) {
-    let (k_width, v_width) = (padded(scratch.q.len()), padded(scratch.g.len()));
+    let (k_width, v_width) = (padded(block.q.len()), padded(block.g.len()));
     let (weights, da) = (&scratch.weights[..count], &scratch.da[..count]);
-    accumulate(s, &head.store.keys, first, da, None, &mut scratch.dq);
+    accumulate(s, &head.store.keys, first, da, None, &mut block.dq);
     let dv = &mut sums.dv[(first - 1) * v_width..][..count * v_width];
-    outer(s, s.floats(weights.as_flattened()), &scratch.g_rows, v_width / S::LANES, dv);
+    outer(s, s.floats(weights.as_flattened()), &block.g_rows, v_width / S::LANES, dv);
     let dk = &mut sums.dk[(first - 1) * k_width..][..count * k_width];
-    outer(s, s.floats(da.as_flattened()), &scratch.q_rows, k_width / S::LANES, dk);
+    outer(s, s.floats(da.as_flattened()), &block.q_rows, k_width / S::LANES, dk);
 }
 
 /// Down one vector of a tile: weights, dA and dD from scores.
@@ -398,10 +495,9 @@ fn sweep<S: Simd, R: SegmentRule, const TIME: bool, const EDGE: bool>(
     scratch: &mut Scratch<S>,
     durations: &[f32],
     (from, to): (S::V, S::V),
-    rows: &Rows<S::V>,
+    (m, delta): (S::V, S::V),
     carry: &mut Carry<S::V>,
 ) {
-    let (m, delta) = (rows.m[v], rows.delta[v]);
     let (mut a, mut c, mut p, mut da) = (carry.a[v], carry.c[v], carry.p[v], carry.da[v]);
     let mut e = if R::READS_LEFT { exp_within(s, s.sub(a, m)) } else { m };
     let (one, nothing) = (s.splat(1.0), s.splat(0.0));

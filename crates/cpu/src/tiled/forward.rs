@@ -41,32 +41,57 @@ const LARGEST: f32 = f32::from_bits((127 + 100) << 23);
 /// Queries whose largest element is below this, scaled, lose digits to underflow.
 const TINY_QUERY: f32 = 1e-25;
 
-/// What a thread needs for one block; its size is [`scratch_bytes`].
+/// What a thread needs beside its blocks.
 pub(crate) struct Scratch<S: Simd> {
-    /// Q^T, scaled: head_dim rows
-    pub(crate) q: Vec<Lanes<S::V>>,
-    /// O^T: value width, padded
-    pub(crate) o: Vec<Lanes<S::V>>,
-    pub(crate) scores: Vec<Lanes<S::V>>,
-    pub(crate) weights: Vec<Lanes<S::V>>,
+    scores: Vec<Lanes<S::V>>,
+    weights: Vec<Lanes<S::V>>,
     row: Vec<f32>,
 }
 
-/// Bytes of scratch of one thread for the forward pass: 4 block (head_dim + value width + 2 tile + 1), rows of a block being
-/// queries.
+/// One block of queries on its way over the tiles.
+pub(crate) struct Block<S: Simd> {
+    start: usize,
+    count: usize,
+    /// Q^T, scaled: head_dim rows
+    q: Vec<Lanes<S::V>>,
+    /// O^T: value width, padded
+    o: Vec<Lanes<S::V>>,
+    plan: Plan,
+    sums: Sums<S::V>,
+    /// rows that are left to the plain engine
+    pub(crate) careful: [bool; MOST_LANES],
+}
+
+/// How many blocks go over the tiles together: each tile's keys and values are then read once for all of them. As many as stay
+/// in a cache of a quarter of a MiB, up to 4.
+pub(crate) fn group(block: usize, head_dim: usize, value_width: usize) -> usize {
+    ((1 << 18) / (4 * block * (head_dim + value_width))).clamp(1, 4)
+}
+
+/// Bytes of scratch of one thread for the forward pass: 4 block (blocks of a group (head_dim + value width) + 2 tile + 1), a
+/// block's length being its queries.
 pub(crate) fn scratch_bytes(block: usize, head_dim: usize, value_width: usize) -> usize {
-    4 * block * (head_dim + value_width + 2 * TILE + 1) + 4 * head_dim.max(value_width)
+    let group = group(block, head_dim, value_width);
+    4 * block * (group * (head_dim + value_width) + 2 * TILE + 1) + 4 * head_dim.max(value_width)
 }
 
 impl<S: Simd> Scratch<S> {
     pub(crate) fn new(s: S, head_dim: usize, value_width: usize) -> Scratch<S> {
         let rows = |n| vec![zeros(s); n];
-        Scratch {
-            q: rows(head_dim),
-            o: rows(value_width),
-            scores: rows(TILE),
-            weights: rows(TILE + 1),
-            row: vec![0.0; head_dim.max(value_width)],
+        Scratch { scores: rows(TILE), weights: rows(TILE + 1), row: vec![0.0; head_dim.max(value_width)] }
+    }
+}
+
+impl<S: Simd> Block<S> {
+    pub(crate) fn new(s: S, head_dim: usize, value_width: usize) -> Block<S> {
+        Block {
+            start: 0,
+            count: 0,
+            q: vec![zeros(s); head_dim],
+            o: vec![zeros(s); value_width],
+            plan: Plan::nothing(),
+            sums: Sums { m: zeros(s), z: zeros(s), a: zeros(s), r: zeros(s) },
+            careful: [false; MOST_LANES],
         }
     }
 }
@@ -140,63 +165,69 @@ pub(crate) fn read_queries<S: Simd>(
     }
 }
 
-/// Evaluates rows start.. of one head; those that need care are left alone and marked.
+/// Begins a block with rows start.. of one head.
 #[inline(always)]
-pub(crate) fn block<S: Simd, R: SegmentRule>(
-    s: S,
-    head: &Head<'_>,
-    start: usize,
-    scratch: &mut Scratch<S>,
-    out: &mut BlockOutput<'_>,
-    careful: &mut [bool; MOST_LANES],
-) {
-    let lanes = VECTORS * S::LANES;
-    let count = out.sums.len();
-    read_queries(s, head, start, count, &mut scratch.q, &mut scratch.row, careful);
-    let plan = Plan::of(head, start, count, careful);
-    let mut sums = begin::<S, R>(s, head, start, count, &plan, scratch, careful);
-    let mut at = plan.first;
-    while at <= plan.last {
-        let height = TILE.min(plan.last + 1 - at);
-        let is_last = at + height > plan.last;
-        tile::<S, R>(s, head, &plan, at, height, is_last, scratch, &mut sums);
-        at += height;
-    }
-    if R::READS_LEFT && plan.first > plan.last && plan.opening > 0 {
-        accumulate(s, &head.store.values, plan.opening, &[sums.r], None, &mut scratch.o);
-    }
-    write(s, head, start, lanes, scratch, &sums, out, careful);
-}
-
-/// Pieces of single rows, then the opening.
-#[inline(always)]
-fn begin<S: Simd, R: SegmentRule>(
+pub(crate) fn open<S: Simd, R: SegmentRule>(
     s: S,
     head: &Head<'_>,
     start: usize,
     count: usize,
-    plan: &Plan,
+    block: &mut Block<S>,
     scratch: &mut Scratch<S>,
-    careful: &mut [bool; MOST_LANES],
-) -> Sums<S::V> {
-    scratch.o.fill(zeros(s));
-    let mut sums = Sums { m: [s.splat(NOTHING); VECTORS], z: zeros(s), a: zeros(s), r: zeros(s) };
+) {
+    (block.start, block.count) = (start, count);
+    block.careful.fill(false);
+    read_queries(s, head, start, count, &mut block.q, &mut scratch.row, &mut block.careful);
+    block.plan = Plan::of(head, start, count, &block.careful);
+    begin::<S, R>(s, head, block);
+}
+
+/// Takes a group of blocks of one head, each begun, over the tiles of keys.
+#[inline(always)]
+pub(crate) fn pass<S: Simd, R: SegmentRule>(s: S, head: &Head<'_>, blocks: &mut [Block<S>], scratch: &mut Scratch<S>) {
+    let mut first = usize::MAX;
+    let mut last = 0;
+    for block in blocks.iter_mut() {
+        if block.plan.first <= block.plan.last {
+            first = first.min(block.plan.first);
+            last = last.max(block.plan.last);
+        } else if R::READS_LEFT && block.plan.opening > 0 {
+            accumulate(s, &head.store.values, block.plan.opening, &[block.sums.r], None, &mut block.o);
+        }
+    }
+    while first <= last {
+        for block in blocks.iter_mut() {
+            let (from, to) = (first.max(block.plan.first), (first + TILE - 1).min(block.plan.last));
+            if from <= to {
+                tile::<S, R>(s, head, from, to + 1 - from, to == block.plan.last, block, scratch);
+            }
+        }
+        first += TILE;
+    }
+}
+
+/// Pieces of single rows, then the opening.
+#[inline(always)]
+fn begin<S: Simd, R: SegmentRule>(s: S, head: &Head<'_>, block: &mut Block<S>) {
+    let Block { start, count, q, o: out, plan, sums, careful } = block;
+    out.fill(zeros(s));
+    *sums = Sums { m: [s.splat(NOTHING); VECTORS], z: zeros(s), a: zeros(s), r: zeros(s) };
     if plan.has_pieces {
         let (m, z) = (s.floats_mut(&mut sums.m), s.floats_mut(&mut sums.z));
-        let q = s.floats(scratch.q.as_flattened());
-        let o = s.floats_mut(scratch.o.as_flattened_mut());
-        for lane in (0..count).filter(|&lane| !careful[lane]) {
-            row_pieces(head, start + lane, plan.opening, lane, VECTORS * S::LANES, q, o, &mut m[lane], &mut z[lane]);
+        let q = s.floats(q.as_flattened());
+        let o = s.floats_mut(out.as_flattened_mut());
+        for lane in (0..*count).filter(|&lane| !careful[lane]) {
+            row_pieces(head, *start + lane, plan.opening, lane, VECTORS * S::LANES, q, o, &mut m[lane], &mut z[lane]);
         }
     }
     if !R::READS_LEFT || plan.first < 2 {
-        return sums;
+        return;
     }
     let node = plan.first - 1;
-    let carried = dot(s, head.store.keys.row(node), &scratch.q);
+    let carried = dot(s, head.store.keys.row(node), q);
     let sink = match &head.store.sink {
         SinkRows::Copy => carried,
-        SinkRows::Given { key, .. } if plan.opening > 0 => dot(s, key, &scratch.q),
+        SinkRows::Given { key, .. } if plan.opening > 0 => dot(s, key, q),
         _ => zeros(s),
     };
     let (seen, opens) = (masks(s, &plan.sees_carried), masks(s, &plan.opens));
@@ -212,7 +243,7 @@ fn begin<S: Simd, R: SegmentRule>(
             factor[v] = exp(s, s.sub(before[v], sums.m[v]));
             sums.z[v] = s.mul(sums.z[v], factor[v]);
         }
-        for o in &mut scratch.o {
+        for o in out.iter_mut() {
             for v in 0..VECTORS {
                 o[v] = s.mul(o[v], factor[v]);
             }
@@ -237,7 +268,7 @@ fn begin<S: Simd, R: SegmentRule>(
                 }
             }
             SinkRows::Given { value, .. } => {
-                for (o, &x) in scratch.o.iter_mut().zip(value) {
+                for (o, &x) in out.iter_mut().zip(value) {
                     for v in 0..VECTORS {
                         o[v] = s.fma(s.splat(x), left[v], o[v]);
                     }
@@ -246,7 +277,6 @@ fn begin<S: Simd, R: SegmentRule>(
             SinkRows::Zeros | SinkRows::Absent => {}
         }
     }
-    sums
 }
 
 /// Lanes whose number is not 0.
@@ -326,16 +356,16 @@ fn row_pieces(
 fn tile<S: Simd, R: SegmentRule>(
     s: S,
     head: &Head<'_>,
-    plan: &Plan,
     at: usize,
     height: usize,
     is_last: bool,
+    block: &mut Block<S>,
     scratch: &mut Scratch<S>,
-    sums: &mut Sums<S::V>,
 ) {
+    let Block { q, o, plan, sums, .. } = block;
     let tile = &mut scratch.scores[..height];
     let whole = plan.is_whole(VECTORS * S::LANES, at, height);
-    let mut m = scores(s, &head.store.keys, at, &scratch.q, tile, sums.m);
+    let mut m = scores(s, &head.store.keys, at, q, tile, sums.m);
     let [from, to] = if whole { [[0.0; MOST_LANES]; 2] } else { plan.edges(at) };
     if !whole {
         m = visible_maxima::<S, R>(s, tile, &from, &to, sums.m);
@@ -361,7 +391,7 @@ fn tile<S: Simd, R: SegmentRule>(
         scratch.weights[height] = sums.r;
         rows += 1;
     }
-    accumulate(s, &head.store.values, first, &scratch.weights[..rows], Some(factor), &mut scratch.o);
+    accumulate(s, &head.store.values, first, &scratch.weights[..rows], Some(factor), o);
 }
 
 /// The largest score of each lane among those that it sees, and what it had.
@@ -438,25 +468,17 @@ fn sweep<S: Simd, R: SegmentRule, const TIME: bool, const EDGE: bool>(
 
 /// o = O/Z and Z of each row; rows that are not as they should be are marked.
 #[inline(always)]
-#[allow(clippy::too_many_arguments)]
-fn write<S: Simd>(
-    s: S,
-    head: &Head<'_>,
-    start: usize,
-    lanes: usize,
-    scratch: &Scratch<S>,
-    sums: &Sums<S::V>,
-    out: &mut BlockOutput<'_>,
-    careful: &mut [bool; MOST_LANES],
-) {
-    let o = s.floats(scratch.o.as_flattened());
+pub(crate) fn close<S: Simd>(s: S, head: &Head<'_>, block: &mut Block<S>, out: &mut BlockOutput<'_>) {
+    let Block { start, o, sums, careful, .. } = block;
+    let lanes = VECTORS * S::LANES;
+    let o = s.floats(o.as_flattened());
     let (m, z) = (s.floats(&sums.m), s.floats(&sums.z));
     let width = head.problem.shape().value_dim;
     for (lane, (row, sum)) in out.o.chunks_exact_mut(width).zip(out.sums.iter_mut()).enumerate() {
         if careful[lane] {
             continue;
         }
-        match head.sights.rows[start + lane].kind {
+        match head.sights.rows[*start + lane].kind {
             Kind::Empty => {
                 row.fill(0.0);
                 *sum = RowSum::default();

@@ -3,12 +3,12 @@
 //! A unit is a part of the blocks of the query heads of one key/value head, with sums of dK, dV and dD of its own. The shape
 //! alone decides how many parts there are, and parts are added in their order: the bits do not depend on threads.
 
-use super::backward::{self, Gradients, Known, Scratch, padded};
+use super::backward::{self, Block, Gradients, Known, Scratch, padded};
 use super::forward::RowSum;
 use super::head::{MOST_LANES, SinkRows};
 use super::segment::{self, SegmentRule};
 use super::sight::Kind;
-use super::simd::{Kernel, Simd};
+use super::simd::{Kernel, Simd, VECTORS};
 use super::threads::Watch;
 use super::{Call, Forward, Place, Tiled, operands, tensor};
 use crate::plain::SomeRows;
@@ -20,8 +20,8 @@ use contattn_core::{
 
 /// Units for which a problem is split, where it has fewer key/value heads.
 const UNITS: usize = 8;
-/// Fewest blocks of a unit: each unit costs a pass over dK and dV.
-const FEWEST_BLOCKS: usize = 4;
+/// Fewest blocks of a unit: each unit costs memory for dK and dV, and a pass over them.
+const FEWEST_BLOCKS: usize = 12;
 
 /// o and lse of a forward pass as they were returned, where they are as good as computed again: lse in f32 is off by u |lse|,
 /// and all weights with it, so large ones are not taken; nor are results of 16 bits. Nor where durations differ so much that
@@ -103,36 +103,40 @@ impl Kernel for UnitKernel<'_, '_> {
 impl UnitKernel<'_, '_> {
     #[inline(always)]
     fn run_rule<S: Simd, R: SegmentRule>(self, s: S) {
-        let Shape { heads, queries, keys, head_dim, value_dim, .. } = self.call.problem.shape();
+        let Shape { heads, queries: queries_of_head, keys, head_dim, value_dim, .. } = self.call.problem.shape();
         let key_width = head_dim.next_multiple_of(operands::MULTIPLE);
-        let mut scratch = Scratch::new(s, head_dim, key_width, value_dim, keys);
+        let mut scratch = Scratch::new(s, head_dim, value_dim, keys);
+        let group = backward::group(VECTORS * S::LANES, head_dim, value_dim);
+        let mut blocks: Vec<Block<S>> = Vec::new();
+        blocks.resize_with(group, || Block::new(s, head_dim, key_width, value_dim));
         let unit = self.unit;
-        for block in &mut unit.blocks {
-            let head = self.call.head(unit.batch, block.head);
-            let count = block.dq.len() / head_dim;
-            let at = (unit.batch * heads + block.head) * queries + block.start;
-            let known = Known {
-                o: &self.known.o[at * value_dim..][..count * value_dim],
-                sums: &self.known.sums[at..at + count],
-            };
-            let mut careful = [false; MOST_LANES];
-            mark_careful(&head, self.known, unit.batch, block, count, &mut careful);
-            let sums = &mut unit.sums;
-            backward::block::<S, R>(
-                s,
-                &head,
-                self.upstream,
-                block.start,
-                known,
-                &mut scratch,
-                sums,
-                block.dq,
-                &mut careful,
-            );
-            let left = (0..count).filter(|&lane| careful[lane]);
-            unit.careful.extend(left.map(|lane| (unit.batch, block.head, block.start + lane)));
-            if self.watch.done(count) {
-                return;
+        let mut rest = unit.blocks.as_mut_slice();
+        while let Some(first) = rest.first() {
+            let (name, sums) = (first.head, &mut unit.sums);
+            let together = rest.iter().take(group).take_while(|block| block.head == name).count();
+            let (these, others) = rest.split_at_mut(together);
+            rest = others;
+            let head = self.call.head(unit.batch, name);
+            for (queries, block) in these.iter().zip(&mut blocks) {
+                let count = queries.dq.len() / head_dim;
+                let at = (unit.batch * heads + name) * queries_of_head + queries.start;
+                let known = Known {
+                    o: &self.known.o[at * value_dim..][..count * value_dim],
+                    sums: &self.known.sums[at..at + count],
+                };
+                block.careful.fill(false);
+                mark_careful(&head, self.known, unit.batch, queries, count, &mut block.careful);
+                backward::open::<S, R>(s, &head, self.upstream, queries.start, known, block, &mut scratch, sums);
+            }
+            backward::pass::<S, R>(s, &head, &mut blocks[..together], &mut scratch, sums);
+            for (queries, block) in these.iter_mut().zip(&mut blocks) {
+                backward::close(s, &head, block, sums, queries.dq);
+                let count = queries.dq.len() / head_dim;
+                let left = (0..count).filter(|&lane| block.careful[lane]);
+                unit.careful.extend(left.map(|lane| (unit.batch, name, queries.start + lane)));
+                if self.watch.done(count) {
+                    return;
+                }
             }
         }
         let nodes = self.call.problem.nodes(unit.batch);
@@ -224,6 +228,7 @@ impl Tiled {
         let block = self.backend.block();
         let per_head = queries.div_ceil(block);
         let blocks = per_head * (heads / kv_heads);
+        let group = backward::group(block, head_dim, value_dim);
         let parts = UNITS.div_ceil((batch * kv_heads).max(1)).min(blocks / FEWEST_BLOCKS).max(1);
         let mut units = Vec::with_capacity(batch * kv_heads * parts);
         for at in 0..batch * kv_heads * parts {
@@ -246,8 +251,8 @@ impl Tiled {
                 let kv_head = call.problem.shape().kv_head(head);
                 let in_group = head % (heads / kv_heads);
                 for (i, dq) in dq.chunks_mut(block * head_dim).enumerate() {
-                    // Parts take every so many-th block, so that the later rows of a causal window are spread evenly.
-                    let part = (in_group * per_head + i) % parts;
+                    // Parts take every so many-th group of blocks, so that the later rows of a causal window are spread evenly.
+                    let part = (in_group * per_head + i) / group % parts;
                     let unit = &mut units[(batch * kv_heads + kv_head) * parts + part];
                     unit.blocks.push(UnitBlock { head, start: i * block, dq });
                 }

@@ -264,6 +264,20 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
+    /// For rows that see nothing.
+    pub(crate) const fn nothing() -> Plan {
+        Plan {
+            first: 1,
+            last: 0,
+            from: [u32::MAX; MOST_LANES],
+            to: [0; MOST_LANES],
+            opening: 0,
+            opens: [0.0; MOST_LANES],
+            sees_carried: [0.0; MOST_LANES],
+            has_pieces: false,
+        }
+    }
+
     /// For rows start..start + count; `skip` says which lanes are evaluated elsewhere.
     pub(crate) fn of(head: &Head<'_>, start: usize, count: usize, skip: &[bool; MOST_LANES]) -> Plan {
         let nothing = RowSight::nothing(Kind::Empty);
@@ -290,16 +304,7 @@ impl Plan {
         if opening + 1 != first {
             opening = 0;
         }
-        let mut plan = Plan {
-            first,
-            last,
-            from: [u32::MAX; MOST_LANES],
-            to: [0; MOST_LANES],
-            opening,
-            opens: [0.0; MOST_LANES],
-            sees_carried: [0.0; MOST_LANES],
-            has_pieces: false,
-        };
+        let mut plan = Plan { first, last, opening, ..Plan::nothing() };
         for lane in 0..MOST_LANES {
             let sight = sight(lane);
             if sight.has_tiles() {
