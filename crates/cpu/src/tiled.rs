@@ -17,6 +17,8 @@ mod elementary;
 mod forward;
 mod gradient;
 mod head;
+#[cfg(test)]
+mod mistakes;
 mod operands;
 mod product;
 mod segment;
@@ -87,6 +89,9 @@ struct Call<'a> {
     sights: Vec<Sights>,
     /// by batch, or one for all
     durations: Vec<Durations>,
+    /// whether the rule Linear is that of the tests for mistakes
+    #[cfg(test)]
+    spoilt: bool,
 }
 
 impl<'a> Call<'a> {
@@ -112,6 +117,8 @@ impl<'a> Call<'a> {
             stores: stores.into_iter().flatten().collect(),
             sights: sights.into_iter().flatten().collect(),
             durations,
+            #[cfg(test)]
+            spoilt: mistakes::are_planted(),
         })
     }
 
@@ -160,6 +167,8 @@ impl Kernel for ForwardKernel<'_, '_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
         match self.call.problem.rule() {
+            #[cfg(test)]
+            Rule::Linear if self.call.spoilt => self.run_rule::<S, mistakes::Spoilt>(s),
             Rule::Step => self.run_rule::<S, segment::Step>(s),
             Rule::Trapezoid => self.run_rule::<S, segment::Trapezoid>(s),
             Rule::Linear | Rule::Taylor(_) => self.run_rule::<S, segment::Linear>(s),

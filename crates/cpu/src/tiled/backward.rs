@@ -18,11 +18,11 @@
 //! dD needs them so, also where D = 0.
 
 use super::elementary::exp_within;
-use super::forward::{RowSum, TILE, masks, piece_shares, read_queries, single_score};
+use super::forward::{RowSum, TILE, grid, masks, piece_shares, read_queries, single_score};
 use super::head::{Head, MOST_LANES, Plan, SinkRows, Source};
 use super::operands::{is_finite, read_row};
 use super::product::{accumulate, dot, outer, scores, zeros};
-use super::segment::SegmentRule;
+use super::segment::{Mistake, SegmentRule};
 use super::sight::Kind;
 use super::simd::{Lanes, Simd, VECTORS};
 use contattn_core::{Domain, Hold, MovingEdge, Part, Place, Rule, Upstream};
@@ -198,10 +198,11 @@ pub(crate) fn pass<S: Simd, R: SegmentRule>(
             products(s, head, block.plan.opening, 1, block, scratch, sums);
         }
     }
+    first = grid::<R>(first);
     while first <= last {
         for block in blocks.iter_mut() {
             let (from, to) = (first.max(block.plan.first), (first + TILE - 1).min(block.plan.last));
-            if from <= to {
+            if from <= to && !(R::makes(Mistake::SkippedTile) && from / TILE == 1) {
                 tile::<S, R>(s, head, from, to + 1 - from, to == block.plan.last, block, scratch, sums);
             }
         }
@@ -406,6 +407,12 @@ fn tile<S: Simd, R: SegmentRule>(
     let (m, delta) = (by_lane(s, &block.m), by_lane(s, &block.deltas));
     let whole = plan.is_whole(VECTORS * S::LANES, at, height);
     let [from, to] = if whole { [[0.0; MOST_LANES]; 2] } else { plan.edges(at) };
+    if R::makes(Mistake::DroppedCarry) {
+        (block.carry.p, block.carry.da) = (zeros(s), zeros(s));
+    }
+    if R::makes(Mistake::WrongNeighbour) {
+        block.carry.a = scratch.scores[0];
+    }
     let durations = head.durations.tile(at, height);
     for v in 0..VECTORS {
         let edges = (s.load(&from[v * S::LANES..]), s.load(&to[v * S::LANES..]));

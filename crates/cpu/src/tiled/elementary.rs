@@ -20,6 +20,7 @@ const HIGHEST: f32 = 88.0;
 /// f32 (u = 2^-24), so that e^0 = 1 exactly. f carries the relative error of the constant log2 e, 0.22 u |x|, and of one fused
 /// operation. Evaluation adds at most about 2 u: the error is at most (4 + |x|/4) u, which the tests sweep.
 #[inline(always)]
+#[allow(clippy::approx_constant)] // a minimax coefficient near log 2, not log 2
 pub(crate) fn exp<S: Simd>(s: S, x: S::V) -> S::V {
     let keep = s.not_lt(x, s.splat(LOWEST));
     let n = s.round(s.mul(x, s.splat(LOG2_E)));

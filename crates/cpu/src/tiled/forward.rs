@@ -24,7 +24,7 @@ use super::elementary::exp;
 use super::head::{Head, MOST_LANES, Plan, SinkRows, SourcedPiece};
 use super::operands::{is_finite, read_row};
 use super::product::{accumulate, dot, scores, zeros};
-use super::segment::SegmentRule;
+use super::segment::{Mistake, SegmentRule};
 use super::sight::Kind;
 use super::simd::{Lanes, Simd, VECTORS};
 use crate::plain::segment::part_shares;
@@ -182,6 +182,14 @@ pub(crate) fn open<S: Simd, R: SegmentRule>(
     begin::<S, R>(s, head, block);
 }
 
+/// The first segment of the tile that holds segment `first` (`usize::MAX` for none). Tiles lie on one grid, whichever blocks go
+/// over them together: what a block gives depends on nothing but itself.
+pub(crate) const fn grid<R: SegmentRule>(first: usize) -> usize {
+    // The first segment that tiles take where there is a sink: then none of them is broken.
+    let origin = if R::READS_LEFT { 2 } else { 1 };
+    if first == usize::MAX { first } else { first - (first - origin) % TILE }
+}
+
 /// Takes a group of blocks of one head, each begun, over the tiles of keys.
 #[inline(always)]
 pub(crate) fn pass<S: Simd, R: SegmentRule>(s: S, head: &Head<'_>, blocks: &mut [Block<S>], scratch: &mut Scratch<S>) {
@@ -195,10 +203,11 @@ pub(crate) fn pass<S: Simd, R: SegmentRule>(s: S, head: &Head<'_>, blocks: &mut 
             accumulate(s, &head.store.values, block.plan.opening, &[block.sums.r], None, &mut block.o);
         }
     }
+    first = grid::<R>(first);
     while first <= last {
         for block in blocks.iter_mut() {
             let (from, to) = (first.max(block.plan.first), (first + TILE - 1).min(block.plan.last));
-            if from <= to {
+            if from <= to && !(R::makes(Mistake::SkippedTile) && from / TILE == 1) {
                 tile::<S, R>(s, head, from, to + 1 - from, to == block.plan.last, block, scratch);
             }
         }
@@ -370,6 +379,12 @@ fn tile<S: Simd, R: SegmentRule>(
     if !whole {
         m = visible_maxima::<S, R>(s, tile, &from, &to, sums.m);
     }
+    if R::makes(Mistake::DroppedCarry) {
+        sums.r = zeros(s);
+    }
+    if R::makes(Mistake::WrongNeighbour) {
+        sums.a = tile[0];
+    }
     let durations = head.durations.tile(at, height);
     let mut factor = zeros(s);
     for v in 0..VECTORS {
@@ -391,7 +406,8 @@ fn tile<S: Simd, R: SegmentRule>(
         scratch.weights[height] = sums.r;
         rows += 1;
     }
-    accumulate(s, &head.store.values, first, &scratch.weights[..rows], Some(factor), o);
+    let factor = if R::makes(Mistake::MissingRescale) { None } else { Some(factor) };
+    accumulate(s, &head.store.values, first, &scratch.weights[..rows], factor, o);
 }
 
 /// The largest score of each lane among those that it sees, and what it had.

@@ -47,7 +47,7 @@ pub(super) fn usable(call: &Call<'_>, saved: &Output) -> Option<Forward> {
         let (batch, row) = (at / (heads * queries), at % queries);
         let table = if call.sights.len() == 1 { 0 } else { batch };
         // Of rows that are not finite the kernel takes care.
-        call.sights[table].rows[row].kind != Kind::Curve || !(lse.abs() > LARGEST)
+        call.sights[table].rows[row].kind != Kind::Curve || lse.is_nan() || lse.abs() <= LARGEST
     };
     let exponent = |at: usize| f64::from(call.durations(at / (heads * queries)).exponent);
     let sum = |(at, &lse): (usize, &f64)| {
@@ -93,6 +93,8 @@ impl Kernel for UnitKernel<'_, '_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
         match self.call.problem.rule() {
+            #[cfg(test)]
+            Rule::Linear if self.call.spoilt => self.run_rule::<S, super::mistakes::Spoilt>(s),
             Rule::Step => self.run_rule::<S, segment::Step>(s),
             Rule::Trapezoid => self.run_rule::<S, segment::Trapezoid>(s),
             Rule::Linear | Rule::Taylor(_) => self.run_rule::<S, segment::Linear>(s),

@@ -124,9 +124,7 @@ fn accumulate_by<S: Simd, const M: usize>(
                 }
             }
         }
-        for m in 0..M {
-            out[m] = sums[m];
-        }
+        out.copy_from_slice(&sums);
     }
 }
 

@@ -21,8 +21,27 @@ pub(crate) struct Diffusing<V> {
     pub(crate) diffusion: V,
 }
 
+/// What kernels have been seen to do wrong. Tests plant each, to see that it is caught.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mistake {
+    /// what a node had at the border of a tile is lost
+    DroppedCarry,
+    /// the first segment of a tile takes its left score from elsewhere
+    WrongNeighbour,
+    /// O is not scaled down when m grows
+    MissingRescale,
+    /// a tile is not visited
+    SkippedTile,
+}
+
 /// A rule as a map of segments.
 pub(crate) trait SegmentRule: Copy + 'static {
+    /// Whether a kernel makes this mistake: never, but for the rule of a test.
+    #[inline(always)]
+    fn makes(_: Mistake) -> bool {
+        false
+    }
+
     /// Whether a segment gives anything to its left node. Where it does not, nothing is carried from one segment to the next.
     const READS_LEFT: bool;
 
