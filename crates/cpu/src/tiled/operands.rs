@@ -102,11 +102,11 @@ impl<'a> Rows<'a> {
 /// Whether no number is NaN or infinite.
 #[inline(always)]
 pub(crate) fn is_finite(x: &[f32]) -> bool {
-    // 0 x is 0 for finite x and NaN for others; eight sums at once, which compilers turn into vectors.
-    let mut sums = [0.0f32; 8];
-    let mut chunks = x.chunks_exact(8);
+    // 0 x is 0 for finite x and NaN for others; many sums at once, which compilers turn into vectors.
+    let mut sums = [0.0f32; 32];
+    let mut chunks = x.chunks_exact(32);
     for chunk in &mut chunks {
-        for i in 0..8 {
+        for i in 0..32 {
             sums[i] += 0.0 * chunk[i];
         }
     }
