@@ -11,13 +11,15 @@ pub(crate) fn zeros<S: Simd>(s: S) -> Lanes<S::V> {
 
 /// M rows times all queries: out[m][lane] = sum_c rows[m][c] q[c][lane].
 #[inline(always)]
+#[allow(unsafe_code)] // checks inside the loop would keep its sums out of registers
 fn dots<S: Simd, const M: usize>(s: S, rows: [&[f32]; M], q: &[Lanes<S::V>]) -> [Lanes<S::V>; M] {
     let width = q.len();
     let rows: [&[f32]; M] = std::array::from_fn(|m| &rows[m][..width]);
     let mut sums = [zeros(s); M];
     for (c, q) in q.iter().enumerate() {
         for m in 0..M {
-            let k = s.splat(rows[m][c]);
+            // SAFETY: c counts the elements of q, of which there are `width`, the length that each row was cut to above.
+            let k = s.splat(unsafe { *rows[m].get_unchecked(c) });
             for v in 0..VECTORS {
                 sums[m][v] = s.fma(k, q[v], sums[m][v]);
             }
