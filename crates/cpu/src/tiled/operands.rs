@@ -91,11 +91,13 @@ impl<'a> Rows<'a> {
         &self.data[self.base + (node - 1) * self.stride..][..self.width]
     }
 
-    /// M columns of a node's row.
+    /// Columns column.. of the rows of `count` nodes from `first` on, as one slice and the distance between rows: `columns`
+    /// numbers of every row lie in it.
     #[inline(always)]
-    pub(crate) fn part<const M: usize>(&self, node: usize, column: usize) -> &[f32; M] {
-        let at = self.base + (node - 1) * self.stride + column;
-        self.data[at..at + M].try_into().expect("M columns")
+    pub(crate) fn strided(&self, first: usize, count: usize, column: usize, columns: usize) -> (&[f32], usize) {
+        let start = self.base + (first - 1) * self.stride + column;
+        let length = count.saturating_sub(1) * self.stride + columns;
+        (&self.data[start..start + length], self.stride)
     }
 }
 
