@@ -149,7 +149,7 @@ fn causal_prefixes(problem: &Problem<'_>, batch: usize) -> Option<CausalPrefixes
     let nodes = problem.nodes(batch);
     let apart = || spec.timeline == Timeline::Unit || (1..=nodes.len()).all(|i| nodes.time(i - 1) < nodes.time(i));
     // Times that differ in f64 alone need not have a positive duration.
-    let positive = || (1..=nodes.len()).all(|i| nodes.duration(i) > 0.0);
+    let positive = || spec.timeline == Timeline::Unit || (1..=nodes.len()).all(|i| nodes.duration(i) > 0.0);
     (plain && apart() && positive()).then(|| CausalPrefixes {
         sink: problem.sink().is_present(),
         own_node_only: problem.rule().reads_own_node_only(),
