@@ -3,6 +3,9 @@
 //! [`Plain`] is the readable evaluation: one row at a time, in `f32` or `f64`, forward and backward, every rule, window and
 //! mask. It stays for ever: faster kernels are its twins, keep its names and are tested against it.
 //!
+//! [`Tiled`] is the fast evaluation in `f32` arithmetic: SIMD kernels for Linear, Step (softmax) and Trapezoid, forward, backward
+//! and decoding, on threads. `docs/kernels.md` explains it.
+//!
 //! ```
 //! use contattn_core::{Dtype, Engine, Layout, Problem, Request, Sink, Spec, Tensor, TensorName, Unattended};
 //! use contattn_cpu::Plain;

@@ -47,7 +47,8 @@ pub(crate) fn scores<S: Simd>(
     if S::TALL {
         scores_by::<S, 8>(s, rows, first, q, out, max)
     } else {
-        scores_by::<S, 4>(s, rows, first, q, out, max)
+        // Sixteen registers hold nine sums, three queries and a key, and one to spare; with twelve a sum goes through memory.
+        scores_by::<S, 3>(s, rows, first, q, out, max)
     }
 }
 
