@@ -95,7 +95,8 @@ pub(crate) fn accumulate<S: Simd>(
     if S::TALL {
         accumulate_by::<S, 8>(s, rows, first, weights, factor, out);
     } else {
-        accumulate_by::<S, 4>(s, rows, first, weights, factor, out);
+        // Six sums wait for each other, but twelve and all that they need do not fit into sixteen registers.
+        accumulate_by::<S, 2>(s, rows, first, weights, factor, out);
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) trait Simd: Copy + Send + Sync + 'static {
     type Mask: Copy;
     /// How many lanes a vector has.
     const LANES: usize;
-    /// Whether the registers hold a tile of 8 x 3 vectors; 4 x 3 otherwise.
+    /// Whether there are 32 registers, which hold a tile of 8 x 3 vectors, and not 16.
     const TALL: bool;
 
     /// x in every lane.
