@@ -1,0 +1,156 @@
+//! One row, backward.
+
+use super::row::{Anchor, Kind, Row, Seen, Term};
+
+use contattn_core::{Interval, MovingEdge, Place, Real, Rule};
+
+/// The gradients that rows of one (batch, head) add to, in the engine's type. Index 0 of `dk` and `dv` is the sink.
+pub(crate) struct Sums<T> {
+    /// (n + 1) x head_dim
+    pub(crate) dk: Vec<T>,
+    /// (n + 1) x value width
+    pub(crate) dv: Vec<T>,
+    /// n, for D_1..D_n: sums over many rows and heads, kept in f64
+    pub(crate) durations: Vec<f64>,
+}
+
+/// Adds what one row gives for upstream gradients g and g_lse; returns dL/dq.
+///
+/// With c_j = g . (v_j - o) + g_lse, so that G_j = c_j / Z, and masses in units of Z,
+///
+/// ```text
+/// dL/da_left += L c_0 + h (c_1 - c_0)      dL/da_right += R c_1 - h (c_1 - c_0)      dL/dv_j += w_j g
+/// ```
+pub(crate) fn backward<T: Real>(
+    rule: Rule,
+    row: &Row<T>,
+    seen: &Seen<'_, T>,
+    q: &[T],
+    g: &[T],
+    g_lse: T,
+    sums: &mut Sums<T>,
+) -> Vec<T> {
+    let mut dq = vec![T::ZERO; q.len()];
+    for &j in &row.visible {
+        for (sum, &g) in sums.dv[seen.source(j) * g.len()..][..g.len()].iter_mut().zip(g) {
+            *sum += row.weights[j] * g;
+        }
+    }
+    if matches!(row.kind, Kind::Empty | Kind::Point) {
+        return dq;
+    }
+    let mut c = vec![T::ZERO; row.weights.len()];
+    for &j in &row.visible {
+        // g . (v_j - o) rather than g . v_j - g . o, which cancels where all values are nearly alike.
+        let y: T = g.iter().zip(seen.value(j)).zip(&row.o).map(|((&g, &v), &o)| g * (v - o)).sum();
+        c[j] = y + g_lse;
+    }
+    let mut da = vec![T::ZERO; row.weights.len()];
+    match &row.kind {
+        Kind::Empty | Kind::Point => {}
+        Kind::Terms { interval, terms, anchor, z } => {
+            for term in terms {
+                let (c0, c1) = (c[term.left], c[term.right]);
+                let share = term.factor / *z;
+                let flow = share * term.shares.diffusion * (c1 - c0);
+                da[term.left] += share * term.shares.left * c0 + flow;
+                da[term.right] += share * term.shares.right * c1 - flow;
+            }
+            durations(rule, row, interval, terms, *anchor, *z, &c, &mut sums.durations);
+        }
+        Kind::Taylor(neighbours) => {
+            for (&j, (bias, left, right)) in row.visible.iter().zip(neighbours) {
+                let through = row.weights[j] * c[j];
+                da[j] += through;
+                // b_j depends on a_left - a_j and a_right - a_j; an end node's only neighbour counts as u.
+                let (u, w) = match (left, right) {
+                    (None, Some(right)) => (Some(*right), None),
+                    other => (*other.0, *other.1),
+                };
+                for (neighbour, by) in [(u, bias.by_u), (w, bias.by_w)] {
+                    if let Some(neighbour) = neighbour {
+                        da[neighbour] += through * by;
+                        da[j] -= through * by;
+                    }
+                }
+            }
+        }
+    }
+    for &j in &row.visible {
+        let scaled = T::rounded(da[j].widen() * seen.operands.scale());
+        let source = seen.source(j);
+        for (d, &k) in dq.iter_mut().zip(seen.key(j)) {
+            *d += scaled * k;
+        }
+        for (d, &q) in sums.dk[source * q.len()..][..q.len()].iter_mut().zip(q) {
+            *d += scaled * q;
+        }
+    }
+    dq
+}
+
+/// dL/dD: (L c_0 + R c_1)/D of each segment, from L/D and R/D so that D = 0 is fine, and the moving edges.
+fn durations<T: Real>(
+    rule: Rule,
+    row: &Row<T>,
+    interval: &Interval,
+    terms: &[Term<T>],
+    anchor: Anchor<T>,
+    z: T,
+    c: &[T],
+    sums: &mut [f64],
+) {
+    for term in terms.iter().filter(|term| term.segment > 0) {
+        let per_time = anchor.density(term.a_from.max(term.a_to)) / z.widen() * term.part.lambda;
+        let change =
+            term.shares.left.widen() * c[term.left].widen() + term.shares.right.widen() * c[term.right].widen();
+        sums[term.segment - 1] += per_time * change;
+    }
+    for (edge, is_upper) in [(&interval.lower, false), (&interval.upper, true)] {
+        let Some(term) = cut_term(edge, terms) else { continue };
+        let fraction = if is_upper { term.part.beta } else { term.part.alpha };
+        let gain = edge_gain(rule, row, term, is_upper, anchor, c) / z.widen();
+        for i in edge.moved_by() {
+            sums[i - 1] += gain * edge.velocity(i, fraction);
+        }
+    }
+}
+
+/// The term that an edge cuts, if any: none under a segment or node that masks removed.
+fn cut_term<'t, T>(edge: &MovingEdge, terms: &'t [Term<T>]) -> Option<&'t Term<T>> {
+    match edge.place {
+        Place::Node => None,
+        Place::Segment(i) => terms.iter().find(|term| term.segment == i),
+        Place::Before(_) => terms.first().filter(|term| term.segment == 0),
+        Place::After(_) => terms.last().filter(|term| term.segment == 0),
+    }
+}
+
+/// What L gains when an edge moves later by one unit of time, times Z in units of the anchor.
+///
+/// The integrand at the edge for Linear, Step and held curve. Under the trapezoid a part [alpha, beta] has
+/// F = (lambda/2)(f(alpha) + f(beta)) with f = e^a c, so
+///
+/// ```text
+/// dF/dbeta = (f(alpha) + f(beta))/2 + (lambda/2) f'(beta)      dF/dalpha = -(f(alpha) + f(beta))/2 + (lambda/2) f'(alpha)
+/// f'(u) = e^{a(u)} (x c(u) + c_1 - c_0)
+/// ```
+fn edge_gain<T: Real>(rule: Rule, row: &Row<T>, term: &Term<T>, is_upper: bool, anchor: Anchor<T>, c: &[T]) -> f64 {
+    let (c0, c1) = (c[term.left].widen(), c[term.right].widen());
+    let part = &term.part;
+    let alpha = (anchor.density(term.a_from), part.one_minus_alpha * c0 + part.alpha * c1);
+    let beta = (anchor.density(term.a_to), part.one_minus_beta * c0 + part.beta * c1);
+    let (density, c_edge) = if is_upper { beta } else { alpha };
+    let sign = if is_upper { 1.0 } else { -1.0 };
+    if term.segment == 0 || rule == Rule::Step {
+        return sign * anchor.density(row.scores[term.right]) * c1;
+    }
+    match rule {
+        Rule::Trapezoid => {
+            let x = row.scores[term.right].widen() - row.scores[term.left].widen();
+            let mean = 0.5 * (alpha.0 * alpha.1 + beta.0 * beta.1);
+            sign * mean + 0.5 * part.lambda * density * (x * c_edge + c1 - c0)
+        }
+        Rule::Linear | Rule::Step | Rule::Taylor(_) => sign * density * c_edge,
+    }
+}
