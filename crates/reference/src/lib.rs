@@ -1,1 +1,7 @@
-//! x
+#![forbid(unsafe_code)]
+//! Continuous attention in arbitrary precision.
+
+pub mod enclosure;
+pub mod phi;
+
+pub use enclosure::Enclosure;
