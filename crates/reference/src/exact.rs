@@ -9,7 +9,7 @@ mod surd;
 mod times;
 mod window;
 
-pub use row::{Piece, Row};
+pub use row::{Neighbours, Piece, Row, Term};
 pub use score::Radicand;
 pub use surd::Surd;
 pub use times::Times;

@@ -3,6 +3,15 @@
 
 pub mod enclosure;
 pub mod exact;
+pub mod nodes;
 pub mod phi;
+pub mod quadrature;
+pub mod route;
+pub mod segments;
+pub mod taylor;
+pub mod value;
 
 pub use enclosure::Enclosure;
+pub use exact::ExactProblem;
+pub use route::Route;
+pub use value::{Certified, RowGradient, RowValues};

@@ -119,6 +119,12 @@ impl Enclosure {
         }
     }
 
+    /// 1/x
+    #[must_use]
+    pub fn recip(&self) -> Enclosure {
+        Enclosure::one(self.precision()).over(self)
+    }
+
     /// x 2^n, exact but for overflow and underflow.
     #[must_use]
     pub fn shifted(&self, n: i32) -> Enclosure {

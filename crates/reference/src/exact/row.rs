@@ -58,8 +58,37 @@ pub struct Row<'e> {
     scores: Vec<Rational>,
     /// whether q or a visible k is not finite
     is_nan: bool,
-    /// the largest visible score over sqrt m
-    max: Rational,
+}
+
+/// A piece with the scores at its two ends.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Term {
+    /// the piece
+    pub piece: Piece,
+    /// score over sqrt m where it begins
+    pub from: Rational,
+    /// score over sqrt m where it ends
+    pub to: Rational,
+    /// lambda D
+    pub length: Rational,
+}
+
+impl Term {
+    /// The larger of its end scores, over sqrt m.
+    pub fn peak(&self) -> &Rational {
+        if self.from >= self.to { &self.from } else { &self.to }
+    }
+}
+
+/// A visible node under the Taylor rule: its score's distance to those of its neighbours, over sqrt m.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Neighbours {
+    /// the node
+    pub node: usize,
+    /// left neighbour j and a_j - a
+    pub left: Option<(usize, Rational)>,
+    /// right neighbour j and a_j - a
+    pub right: Option<(usize, Rational)>,
 }
 
 impl<'e> Row<'e> {
@@ -75,7 +104,6 @@ impl<'e> Row<'e> {
             visible: Vec::new(),
             scores: vec![Rational::new(); shape.keys + 1],
             is_nan: false,
-            max: Rational::new(),
         };
         row.visible = row.visible_nodes();
         if row.visible.is_empty() {
@@ -84,7 +112,6 @@ impl<'e> Row<'e> {
         let mut q = vec![0.0; shape.head_dim];
         problem.q().read_row(batch, head, index, &mut q);
         let mut k = vec![0.0; shape.head_dim];
-        let mut max: Option<Rational> = None;
         for at in 0..row.visible.len() {
             let node = row.visible[at];
             row.read_key(node, &mut k);
@@ -92,13 +119,8 @@ impl<'e> Row<'e> {
                 row.is_nan = true;
                 continue;
             };
-            let score = product * exact.factor();
-            if max.as_ref().is_none_or(|max| score > *max) {
-                max = Some(score.clone());
-            }
-            row.scores[node] = score;
+            row.scores[node] = product * exact.factor();
         }
-        row.max = max.unwrap_or_default();
         row
     }
 
@@ -152,11 +174,6 @@ impl<'e> Row<'e> {
         &self.scores[node]
     }
 
-    /// The largest visible score over sqrt m.
-    pub fn max_over_root(&self) -> &Rational {
-        &self.max
-    }
-
     /// v of a node in one channel; may be NaN or infinite.
     pub fn value_f64(&self, node: usize, channel: usize) -> f64 {
         let problem = self.exact.problem();
@@ -198,6 +215,40 @@ impl<'e> Row<'e> {
     pub fn pieces(&self) -> Vec<Piece> {
         let Sight::Measure(seen) = &self.sight else { return Vec::new() };
         self.pieces_of(seen)
+    }
+
+    /// What to add up, with the scores at the ends of each piece.
+    pub fn terms(&self) -> Vec<Term> {
+        self.pieces()
+            .into_iter()
+            .map(|piece| {
+                let (left, right) = (&self.scores[piece.left], &self.scores[piece.right]);
+                let rise = Rational::from(right - left);
+                let at = |u: &Rational| if rise.is_zero() { left.clone() } else { Rational::from(&rise * u) + left };
+                Term { from: at(&piece.alpha), to: at(&piece.beta), length: piece.length(), piece }
+            })
+            .collect()
+    }
+
+    /// The largest end score, over sqrt m, among terms of positive length: what exponentials are measured in.
+    pub fn anchor(terms: &[Term]) -> Rational {
+        terms.iter().filter(|term| term.length > 0).map(Term::peak).max().cloned().unwrap_or_default()
+    }
+
+    /// Each visible node with its distances to the nodes that visible segments join it to.
+    pub fn neighbours(&self) -> Vec<Neighbours> {
+        let n = self.keys() + 1;
+        let (mut left_of, mut right_of) = (vec![None; n], vec![None; n]);
+        for piece in self.pieces().iter().filter(|piece| piece.segment.is_some()) {
+            left_of[piece.right] = Some(piece.left);
+            right_of[piece.left] = Some(piece.right);
+        }
+        let apart = |node: usize, other: Option<usize>| {
+            other.map(|other| (other, Rational::from(&self.scores[other] - &self.scores[node])))
+        };
+        let neighbours =
+            |&node: &usize| Neighbours { node, left: apart(node, left_of[node]), right: apart(node, right_of[node]) };
+        self.visible.iter().map(neighbours).collect()
     }
 
     fn pieces_of(&self, seen: &Seen) -> Vec<Piece> {
