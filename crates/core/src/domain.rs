@@ -8,6 +8,7 @@ use crate::time::Time;
 
 /// What a row sees.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "made for one row at a time, on the stack; boxing would cost every row")]
 pub enum Domain {
     /// Nothing: o = 0, lse = -inf, weights 0.
     Empty,
@@ -127,7 +128,7 @@ impl MovingEdge {
     pub fn moved_by(&self) -> std::ops::RangeInclusive<usize> {
         let with = self.moves_with.unwrap_or(0);
         let under = match self.place {
-            Place::Node => return 1..=0,
+            Place::Node => return std::ops::RangeInclusive::new(1, 0),
             Place::Segment(i) | Place::Before(i) | Place::After(i) => i,
         };
         // Below both, edge and curve move alike; the segment that is cut is always among those that matter.
@@ -339,11 +340,7 @@ impl<'n> VisibleNodes<'n> {
 
     /// The node held after the last visible place; `None` where the mask removed it.
     fn last_node(&self) -> Option<usize> {
-        if self.end < self.first {
-            Some(0)
-        } else {
-            self.nodes.is_kept(self.end).then_some(self.end)
-        }
+        if self.end < self.first { Some(0) } else { self.nodes.is_kept(self.end).then_some(self.end) }
     }
 
     /// Segments that share more than a point with [lower, upper], or have no duration and lie in it.
@@ -422,7 +419,7 @@ impl<'n> VisibleNodes<'n> {
             lower: moving(lower, first),
             upper: moving(upper, last),
             // Written so that "none" needs no place below 0.
-            places: if until > from { from..=until - 1 } else { 1..=0 },
+            places: if until > from { from..=until - 1 } else { std::ops::RangeInclusive::new(1, 0) },
             sink_place: self.sink.then_some(self.start),
         }
     }

@@ -29,6 +29,8 @@
 
 mod array;
 mod aside;
+mod convert;
+mod dtype;
 mod entry;
 mod error;
 mod locator;
@@ -38,8 +40,9 @@ pub mod safetensors;
 mod source;
 mod stored;
 
-pub use array::{Array, ArrayData, ArrayDtype, ArrayError};
-pub use entry::{Entry, StoredDtype};
+pub use array::{Array, ArrayData, ArrayError};
+pub use dtype::{ArrayDtype, StoredDtype};
+pub use entry::Entry;
 pub use error::{Fault, FileError, Offsets};
 pub use locator::{Format, Locator, LocatorError};
 

@@ -4,6 +4,7 @@ pub mod domain;
 pub mod dtype;
 pub mod engine;
 pub mod error;
+pub mod families;
 pub mod file;
 pub mod nodes;
 pub mod problem;
@@ -19,9 +20,11 @@ pub mod time;
 pub use domain::{Domain, Hold, Interval, MovingEdge, Part, Piece, Place, Point};
 pub use dtype::{Dtype, Element};
 pub use engine::{
-    CancelToken, Engine, EngineError, Feature, Gradient, Monitor, Open, Output, Request, SinkGradient, Unattended, Upstream,
+    CancelToken, Engine, EngineError, Feature, Gradient, Monitor, Open, Output, Request, SinkGradient, Unattended,
+    Upstream,
 };
 pub use error::{Axis, ProblemError, TensorName};
+pub use families::{Family, Sample, SinkKind};
 pub use nodes::{Nodes, Stretch};
 pub use problem::{Problem, Shape};
 pub use real::Real;

@@ -1,7 +1,7 @@
 //! A problem: tensors and specification, checked once.
 
-use crate::dtype::Dtype;
 use crate::domain::{Domain, LowerEdge, UpperEdge, resolve};
+use crate::dtype::Dtype;
 use crate::error::{Axis, ProblemError, TensorName};
 use crate::nodes::{Nodes, Stretch};
 use crate::rule::Rule;

@@ -96,7 +96,12 @@ impl<T> Series<T> {
             return Err(ProblemError::Shape { tensor, axis: Axis::Batch, expected: batch.to_string(), found });
         }
         if self.len != len {
-            return Err(ProblemError::Shape { tensor, axis: Axis::Sequence, expected: len.to_string(), found: self.len });
+            return Err(ProblemError::Shape {
+                tensor,
+                axis: Axis::Sequence,
+                expected: len.to_string(),
+                found: self.len,
+            });
         }
         Ok(())
     }
@@ -112,9 +117,7 @@ impl Series<f64> {
     ) -> Result<(), ProblemError> {
         match self.values.iter().position(|&x| !right(x)) {
             None => Ok(()),
-            Some(at) => {
-                Err(ProblemError::Number { tensor, index: self.index(at), expected, found: self.values[at] })
-            }
+            Some(at) => Err(ProblemError::Number { tensor, index: self.index(at), expected, found: self.values[at] }),
         }
     }
 }

@@ -5,7 +5,7 @@ mod taylor;
 
 use crate::enclosure::Enclosure;
 use crate::exact::{MovingEdge, Place, Row, Sight, Term};
-use crate::route::{Derivatives, NodeSum, Route, Sums, score_bits};
+use crate::route::{Derivatives, Gift, NodeSum, Route, Sums, gather, score_bits};
 use crate::taylor::Expansion;
 use contattn_core::Rule;
 use rug::Rational;
@@ -25,33 +25,6 @@ impl Nodes {
     }
 }
 
-/// What one node gets so far, in units of e^{exponent sqrt m}.
-#[derive(Clone)]
-struct Mass {
-    exponent: Rational,
-    mass: Enclosure,
-}
-
-impl Mass {
-    /// Adds to the sum, in the larger of the two units.
-    fn add(sum: &mut Option<Mass>, exponent: &Rational, mass: &Enclosure, row: &Row<'_>, precision: u32) {
-        if mass.is_zero() {
-            return;
-        }
-        *sum = Some(match sum.take() {
-            None => Mass { exponent: exponent.clone(), mass: mass.clone() },
-            Some(old) if old.exponent >= *exponent => {
-                let down = exp_root(&Rational::from(exponent - &old.exponent), row, precision);
-                Mass { mass: old.mass + mass * down, exponent: old.exponent }
-            }
-            Some(old) => {
-                let down = exp_root(&Rational::from(&old.exponent - exponent), row, precision);
-                Mass { mass: old.mass * down + mass, exponent: exponent.clone() }
-            }
-        });
-    }
-}
-
 /// x sqrt m
 fn times_root(x: &Rational, row: &Row<'_>, precision: u32) -> Enclosure {
     Enclosure::from_rational(precision, x) * row.radicand().root(precision)
@@ -62,20 +35,6 @@ fn exp_root(x: &Rational, row: &Row<'_>, precision: u32) -> Enclosure {
     if x.is_zero() { Enclosure::one(precision) } else { times_root(x, row, precision).exp() }
 }
 
-impl Nodes {
-    fn masses(&self, row: &Row<'_>, terms: &[Term], precision: u32) -> Vec<Option<Mass>> {
-        let rule = row.exact().problem().rule();
-        let mut masses = vec![None; row.keys() + 1];
-        for term in terms.iter().filter(|term| term.length > 0) {
-            let share = Share::of(rule, term, row.radicand(), precision);
-            let peak = term.peak();
-            Mass::add(&mut masses[term.piece.left], peak, &share.left, row, precision);
-            Mass::add(&mut masses[term.piece.right], peak, &share.right, row, precision);
-        }
-        masses
-    }
-}
-
 impl Route for Nodes {
     fn name(&self) -> &'static str {
         "nodes"
@@ -83,22 +42,15 @@ impl Route for Nodes {
 
     fn sums(&self, row: &Row<'_>, channels: &[usize], precision: u32) -> Sums {
         let p = precision + score_bits(row) + 32;
-        if let Rule::Taylor(_) = row.exact().problem().rule() {
+        let rule = row.exact().problem().rule();
+        if let Rule::Taylor(_) = rule {
             return taylor::sums(&self.expansion, row, channels, p);
         }
         let terms = row.terms();
         let anchor = Row::anchor(&terms);
-        let masses = self.masses(row, &terms, p);
-        let nodes: Vec<Option<NodeSum>> = masses
-            .iter()
-            .enumerate()
-            .map(|(node, mass)| {
-                let Mass { exponent, mass } = mass.as_ref()?;
-                let above = times_root(&Rational::from(exponent - row.score_over_root(node)), row, p);
-                let bias = mass.ln() + above;
-                Some(NodeSum { mass: mass * exp_root(&Rational::from(exponent - &anchor), row, p), bias })
-            })
-            .collect();
+        let positive = terms.iter().filter(|term| term.length > 0);
+        let gifts: Vec<Gift> = positive.flat_map(|term| Share::gifts(rule, term, row.radicand(), p)).collect();
+        let nodes = gather(row, &gifts, &anchor, p);
         weighted(row, channels, times_root(&anchor, row, p), nodes, p)
     }
 

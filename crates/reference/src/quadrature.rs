@@ -7,7 +7,7 @@ mod taylor;
 
 use crate::enclosure::Enclosure;
 use crate::exact::{Place, Row, Sight, Term};
-use crate::route::{Derivatives, NodeSum, Route, Sums, score_bits};
+use crate::route::{Derivatives, Gift, Route, Sums, gather, score_bits};
 use contattn_core::Rule;
 use legendre::Legendre;
 use panels::{Panels, REACH};
@@ -146,7 +146,7 @@ impl Route for Quadrature {
         let relative = |a: &Rational, b: &Rational| (exact(p, &Rational::from(a - b)) * &root).exp();
         let mut total = Enclosure::zero(p);
         let mut numerators = vec![Enclosure::zero(p); channels.len()];
-        let mut own = vec![Enclosure::zero(p); row.keys() + 1];
+        let mut gifts = Vec::new();
         for term in terms.iter().filter(|term| term.length > 0) {
             let reading = Reading::new(self, row, term, bits, p);
             let length = exact(p, &term.length);
@@ -158,16 +158,20 @@ impl Route for Quadrature {
                 *sum += &factor * reading.single(curve);
             }
             for (node, hat) in [term.piece.left, term.piece.right].into_iter().zip(reading.hats()) {
-                if let Some(hat) = hat {
-                    own[node] += &length * reading.single(hat) * relative(term.peak(), row.score_over_root(node));
+                let Some(hat) = hat else { continue };
+                if reading.ends.is_none() {
+                    gifts.push(Gift { node, exponent: term.peak().clone(), mass: &length * reading.single(hat) });
+                    continue;
+                }
+                // A line is the sum of two that are 0 at one end, each in its own units.
+                let (zero, one) = (Enclosure::zero(p), Enclosure::one(p));
+                for (score, line) in [(&term.from, (hat.0, zero.clone())), (&term.to, (zero.clone(), hat.1))] {
+                    let mass = &length * reading.panels.integral((&line.0, &line.1), (&one, &one));
+                    gifts.push(Gift { node, exponent: score.clone(), mass });
                 }
             }
         }
-        let node = |(node, own): (usize, &Enclosure)| {
-            let mass = own * relative(row.score_over_root(node), &anchor);
-            (!own.is_zero()).then(|| NodeSum { mass, bias: own.ln() })
-        };
-        let nodes = own.iter().enumerate().map(node).collect();
+        let nodes = gather(row, &gifts, &anchor, p);
         Sums { anchor: exact(p, &anchor) * &root, total, numerators, nodes }
     }
 

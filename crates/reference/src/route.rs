@@ -48,6 +48,43 @@ pub trait Route: Send + Sync {
     fn derivatives(&self, row: &Row<'_>, field: &[Enclosure], precision: u32) -> Derivatives;
 }
 
+/// Something that a node gets.
+pub(crate) struct Gift {
+    pub(crate) node: usize,
+    /// over sqrt m: `mass` is in units of its exponential
+    pub(crate) exponent: Rational,
+    pub(crate) mass: Enclosure,
+}
+
+/// Adds up what each node gets in units of the largest exponential among its own gifts, so that b stays known where P is out
+/// of range beside the row's other masses.
+pub(crate) fn gather(row: &Row<'_>, gifts: &[Gift], anchor: &Rational, p: u32) -> Vec<Option<NodeSum>> {
+    let n = row.keys() + 1;
+    let root = row.radicand().root(p);
+    let above = |a: &Rational, b: &Rational| Enclosure::from_rational(p, &Rational::from(a - b)) * &root;
+    let mut largest: Vec<Option<&Rational>> = vec![None; n];
+    for gift in gifts.iter().filter(|gift| !gift.mass.is_zero()) {
+        let top = &mut largest[gift.node];
+        if top.is_none_or(|top| gift.exponent > *top) {
+            *top = Some(&gift.exponent);
+        }
+    }
+    let mut sums = vec![Enclosure::zero(p); n];
+    for gift in gifts {
+        if let Some(top) = largest[gift.node] {
+            let same = gift.exponent == *top;
+            let share = if same { gift.mass.clone() } else { &gift.mass * above(&gift.exponent, top).exp() };
+            sums[gift.node] += share;
+        }
+    }
+    let finish = |(node, sum): (usize, Enclosure)| {
+        let top = largest[node]?;
+        let bias = sum.ln() + above(top, row.score_over_root(node));
+        Some(NodeSum { mass: sum * above(top, anchor).exp(), bias })
+    };
+    sums.into_iter().enumerate().map(finish).collect()
+}
+
 /// How many bits more than asked for exponentials of this row's scores need: one for each bit of the largest exponent.
 pub(crate) fn score_bits(row: &Row<'_>) -> u32 {
     let scores = row.visible().iter().map(|&node| row.score_over_root(node));

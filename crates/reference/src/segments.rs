@@ -8,7 +8,7 @@ mod taylor;
 
 use crate::enclosure::Enclosure;
 use crate::exact::{Place, Row, Sight, Term};
-use crate::route::{Derivatives, NodeSum, Route, Sums, score_bits};
+use crate::route::{Derivatives, Gift, Route, Sums, gather, score_bits};
 use closed::Closed;
 use contattn_core::Rule;
 use rug::Rational;
@@ -69,8 +69,7 @@ impl Route for Segments {
         let anchor = Row::anchor(&terms);
         let mut total = Enclosure::zero(p);
         let mut numerators = vec![Enclosure::zero(p); channels.len()];
-        // Each node's mass in units of its own exponential gives b.
-        let mut own = vec![Enclosure::zero(p); row.keys() + 1];
+        let mut gifts = Vec::new();
         for term in &terms {
             let closed = Closed::of(term, row.radicand(), p);
             let factor = Segments::relative(row, term.peak(), &anchor, p);
@@ -81,24 +80,26 @@ impl Route for Segments {
                 *sum += &factor * Segments::integral(rule, term, &closed, &left, &right, p); // (8), numerator
             }
             // The integral of a hat function: 1 at one node, 0 at the other.
+            let piece = &term.piece;
             let (zero, one) = (Enclosure::zero(p), Enclosure::one(p));
-            let mut give = |node: usize, hat: Enclosure| {
-                let up = Segments::relative(row, term.peak(), row.score_over_root(node), p);
-                own[node] += hat * up;
-            };
-            if !term.piece.is_constant() {
-                give(term.piece.left, Segments::integral(rule, term, &closed, &one, &zero, p));
+            for (node, left, right) in [(piece.left, &one, &zero), (piece.right, &zero, &one)] {
+                if piece.is_constant() && right.is_zero() {
+                    continue;
+                }
+                if rule == Rule::Trapezoid && !piece.is_constant() {
+                    // Both ends by themselves: one may be out of range beside the other.
+                    for (u, score) in [(&piece.alpha, &term.from), (&piece.beta, &term.to)] {
+                        let hat = left * exact(p, &Rational::from(1 - u)) + right * exact(p, u);
+                        let mass = (exact(p, &term.length) * hat).shifted(-1);
+                        gifts.push(Gift { node, exponent: score.clone(), mass });
+                    }
+                } else {
+                    let mass = Segments::integral(rule, term, &closed, left, right, p);
+                    gifts.push(Gift { node, exponent: term.peak().clone(), mass });
+                }
             }
-            give(term.piece.right, Segments::integral(rule, term, &closed, &zero, &one, p));
         }
-        let nodes = own
-            .iter()
-            .enumerate()
-            .map(|(node, own)| {
-                let mass = own * Segments::relative(row, row.score_over_root(node), &anchor, p);
-                (!own.is_zero()).then(|| NodeSum { mass, bias: own.ln() })
-            })
-            .collect();
+        let nodes = gather(row, &gifts, &anchor, p);
         Sums { anchor: exact(p, &anchor) * row.radicand().root(p), total, numerators, nodes }
     }
 

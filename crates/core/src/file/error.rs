@@ -1,6 +1,7 @@
 //! What can be wrong with a file, as data: which file, which tensor, expected and found.
 
-use super::array::{ArrayDtype, ArrayError};
+use super::array::ArrayError;
+use super::dtype::ArrayDtype;
 use super::locator::{Format, Locator};
 use std::fmt;
 use std::io;

@@ -5,8 +5,9 @@
 
 mod header;
 
-use super::array::{Array, ArrayDtype};
-use super::entry::{Entry, StoredDtype};
+use super::array::Array;
+use super::dtype::{ArrayDtype, StoredDtype};
+use super::entry::Entry;
 use super::error::{Fault, FileError};
 use super::locator::Format;
 use super::{source, stored};
@@ -36,8 +37,10 @@ pub fn to_bytes(array: &Array) -> Result<Vec<u8>, FileError> {
 pub(super) fn read(reader: &mut impl Read, len: u64) -> Result<Array, FileError> {
     let header = Header::read(reader, len)?;
     let (dtype, order) = header.dtype.as_ref().map_err(Fault::clone)?;
-    let too_large = || Fault::ShapeOverflow { shape: header.shape.clone() };
-    let (count, bytes) = stored::size(&header.shape, dtype.size()).ok_or_else(too_large)?;
+    let count = stored::count(&header.shape);
+    let (Some(count), Some(bytes)) = (count, count.and_then(|n| n.checked_mul(dtype.size()))) else {
+        return Err(Fault::ShapeOverflow { shape: header.shape }.into());
+    };
     let found = len - header.len;
     if found < bytes as u64 {
         return Err(Fault::Truncated { what: "data", expected: bytes as u64, found }.into());

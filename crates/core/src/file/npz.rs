@@ -43,7 +43,7 @@ pub fn to_bytes(arrays: &[(&str, &Array)]) -> Result<Vec<u8>, FileError> {
 /// Reads the array called `name`, or the only one.
 pub(super) fn read(file: impl Read + Seek, name: Option<&str>) -> Result<Array, FileError> {
     let mut archive = Archive::open(BufReader::new(file))?;
-    let (name, index) = choose(&archive.members, name)?;
+    let (name, index) = choose(&archive.members, name).map(|(name, &index)| (name.clone(), index))?;
     archive.array(index).map_err(|e| e.in_tensor(&name))
 }
 
@@ -59,14 +59,16 @@ pub(super) fn list(file: impl Read + Seek) -> Result<Vec<Entry>, FileError> {
 }
 
 /// The tensor called `name`, or the only one there is, among those of a file.
-pub(super) fn choose<T: Copy>(there: &BTreeMap<String, T>, name: Option<&str>) -> Result<(String, T), FileError> {
+pub(super) fn choose<'a, T>(
+    there: &'a BTreeMap<String, T>,
+    name: Option<&str>,
+) -> Result<(&'a String, &'a T), FileError> {
     let available = || there.keys().cloned().collect();
     match (name, there.first_key_value()) {
-        (Some(name), _) => match there.get(name) {
-            Some(&found) => Ok((name.to_owned(), found)),
-            None => Err(FileError::from(Fault::NoSuchName { available: available() }).in_tensor(name)),
-        },
-        (None, Some((only, &found))) if there.len() == 1 => Ok((only.clone(), found)),
+        (Some(name), _) => there
+            .get_key_value(name)
+            .ok_or_else(|| FileError::from(Fault::NoSuchName { available: available() }).in_tensor(name)),
+        (None, Some(only)) if there.len() == 1 => Ok(only),
         (None, _) => Err(Fault::NameRequired { available: available() }.into()),
     }
 }
@@ -82,9 +84,6 @@ impl<R: Read + Seek> Archive<R> {
         directory::check(&mut reader)?;
         let config = Config { archive_offset: ArchiveOffset::Known(0) };
         let mut zip = ZipArchive::with_config(config, reader).map_err(damaged)?;
-        if zip.has_duplicate_names() {
-            return Err(Fault::DuplicateName.into());
-        }
         // Members that share bytes let a small file expand to any size.
         if zip.has_overlapping_entries().map_err(damaged)? {
             return Err(Fault::OverlappingMembers.into());
@@ -120,9 +119,10 @@ impl<R: Read + Seek> Archive<R> {
 
 /// What reading compressed bytes reports in place of the operating system's errors.
 fn in_member(e: FileError) -> FileError {
+    use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof, Unsupported};
     match e.fault() {
         Fault::Io { message, .. } if message == "Invalid checksum" => Fault::Checksum.into(),
-        Fault::Io { kind: io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput, message } => {
+        Fault::Io { kind: InvalidData | InvalidInput | Unsupported | UnexpectedEof, message } => {
             Fault::Archive { message: message.clone() }.into()
         }
         _ => e,

@@ -6,7 +6,8 @@
 
 mod header;
 
-use super::array::{Array, ArrayDtype};
+use super::array::Array;
+use super::dtype::ArrayDtype;
 use super::entry::Entry;
 use super::error::{Fault, FileError};
 use super::locator::Format;
@@ -44,9 +45,8 @@ pub fn to_bytes(arrays: &[(&str, &Array)], metadata: &BTreeMap<String, String>) 
 /// Reads the tensor called `name`, or the only one, of a file of `len` bytes.
 pub(super) fn read(reader: &mut (impl Read + Seek), len: u64, name: Option<&str>) -> Result<Array, FileError> {
     let header = Header::read(reader, len)?;
-    let there: BTreeMap<String, &Info> = header.tensors.iter().map(|(name, info)| (name.clone(), info)).collect();
-    let (name, info) = choose(&there, name)?;
-    tensor(reader, &header, info).map_err(|e| e.in_tensor(&name))
+    let (name, info) = choose(&header.tensors, name)?;
+    tensor(reader, &header, info).map_err(|e| e.in_tensor(name))
 }
 
 /// Each tensor's name, type and shape.

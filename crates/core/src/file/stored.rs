@@ -1,6 +1,7 @@
 //! Elements as bytes: decoding what a reader gives, encoding what a writer takes.
 
-use super::array::{ArrayData, ArrayDtype, for_each_data};
+use super::array::{ArrayData, for_each_data};
+use super::dtype::ArrayDtype;
 use super::error::{Fault, FileError};
 use super::source;
 use half::{bf16, f16};
@@ -16,8 +17,8 @@ pub(super) enum ByteOrder {
 /// An element of a fixed number of bytes.
 trait Stored: Copy {
     const DTYPE: ArrayDtype;
-    /// From exactly `DTYPE.size()` bytes; the byte at fault where they are no element.
-    fn decode(bytes: &[u8], order: ByteOrder) -> Result<Self, u8>;
+    /// From exactly `DTYPE.size()` bytes.
+    fn decode(bytes: &[u8], order: ByteOrder) -> Self;
     /// Appends the bytes, lowest first.
     fn encode(self, out: &mut Vec<u8>);
 }
@@ -26,13 +27,13 @@ macro_rules! stored {
     ($($variant:ident $t:ty),*) => {$(
         impl Stored for $t {
             const DTYPE: ArrayDtype = ArrayDtype::$variant;
-            fn decode(bytes: &[u8], order: ByteOrder) -> Result<Self, u8> {
+            fn decode(bytes: &[u8], order: ByteOrder) -> Self {
                 let mut exact = [0; ArrayDtype::$variant.size()];
                 exact.copy_from_slice(bytes);
-                Ok(match order {
+                match order {
                     ByteOrder::Little => <$t>::from_le_bytes(exact),
                     ByteOrder::Big => <$t>::from_be_bytes(exact),
-                })
+                }
             }
             fn encode(self, out: &mut Vec<u8>) {
                 out.extend_from_slice(&self.to_le_bytes());
@@ -44,12 +45,8 @@ stored!(F64 f64, F32 f32, F16 f16, BF16 bf16, I64 i64, I32 i32, I16 i16, I8 i8, 
 
 impl Stored for bool {
     const DTYPE: ArrayDtype = ArrayDtype::Bool;
-    fn decode(bytes: &[u8], _: ByteOrder) -> Result<Self, u8> {
-        match bytes[0] {
-            0 => Ok(false),
-            1 => Ok(true),
-            other => Err(other),
-        }
+    fn decode(bytes: &[u8], _: ByteOrder) -> Self {
+        bytes[0] == 1
     }
     fn encode(self, out: &mut Vec<u8>) {
         out.push(u8::from(self));
@@ -85,10 +82,12 @@ pub(super) fn read(
                 let elements = values.len() + more;
                 values.try_reserve_exact(more).map_err(|_| Fault::Memory { elements, dtype: T::DTYPE })?;
             }
-            for element in step.chunks_exact(size) {
-                let index = values.len();
-                values.push(T::decode(element, order).map_err(|found| Fault::NotABool { index, found })?);
+            if T::DTYPE == ArrayDtype::Bool
+                && let Some(at) = step.iter().position(|&b| b > 1)
+            {
+                return Err(Fault::NotABool { index: values.len() + at, found: step[at] }.into());
             }
+            values.extend(step.chunks_exact(size).map(|element| T::decode(element, order)));
         }
         Ok(values)
     }
@@ -123,11 +122,9 @@ pub(super) fn write(out: &mut impl Write, data: &ArrayData) -> io::Result<()> {
     for_each_data!(data, x => elements(out, x))
 }
 
-/// Elements and bytes of an array; `None` where either cannot be addressed.
-pub(super) fn size(shape: &[usize], element: usize) -> Option<(usize, usize)> {
-    let count = shape.iter().try_fold(1usize, |n, &s| n.checked_mul(s))?;
-    let bytes = count.checked_mul(element).filter(|&b| isize::try_from(b).is_ok())?;
-    Some((count, bytes))
+/// Elements of an array; `None` where they cannot be counted.
+pub(super) fn count(shape: &[usize]) -> Option<usize> {
+    shape.iter().try_fold(1usize, |n, &s| n.checked_mul(s))
 }
 
 /// An array stored with its first axis fastest (Fortran order), in row-major order.

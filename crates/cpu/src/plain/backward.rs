@@ -1,8 +1,8 @@
 //! One row, backward.
 
-use super::row::{Anchor, Kind, Row, Seen, Term};
+use super::row::{Kind, Row, Seen, Sum, Term};
 
-use contattn_core::{Interval, MovingEdge, Place, Real, Rule};
+use contattn_core::{MovingEdge, Place, Real, Rule};
 
 /// The gradients that rows of one (batch, head) add to, in the engine's type. Index 0 of `dk` and `dv` is the sink.
 pub(crate) struct Sums<T> {
@@ -48,15 +48,15 @@ pub(crate) fn backward<T: Real>(
     let mut da = vec![T::ZERO; row.weights.len()];
     match &row.kind {
         Kind::Empty | Kind::Point => {}
-        Kind::Terms { interval, terms, anchor, z } => {
-            for term in terms {
+        Kind::Terms(sum) => {
+            for term in &sum.terms {
                 let (c0, c1) = (c[term.left], c[term.right]);
-                let share = term.factor / *z;
+                let share = term.factor / sum.z;
                 let flow = share * term.shares.diffusion * (c1 - c0);
                 da[term.left] += share * term.shares.left * c0 + flow;
                 da[term.right] += share * term.shares.right * c1 - flow;
             }
-            durations(rule, row, interval, terms, *anchor, *z, &c, &mut sums.durations);
+            durations(rule, row, sum, &c, &mut sums.durations);
         }
         Kind::Taylor(neighbours) => {
             for (&j, (bias, left, right)) in row.visible.iter().zip(neighbours) {
@@ -90,28 +90,20 @@ pub(crate) fn backward<T: Real>(
 }
 
 /// dL/dD: (L c_0 + R c_1)/D of each segment, from L/D and R/D so that D = 0 is fine, and the moving edges.
-fn durations<T: Real>(
-    rule: Rule,
-    row: &Row<T>,
-    interval: &Interval,
-    terms: &[Term<T>],
-    anchor: Anchor<T>,
-    z: T,
-    c: &[T],
-    sums: &mut [f64],
-) {
-    for term in terms.iter().filter(|term| term.segment > 0) {
-        let per_time = anchor.density(term.a_from.max(term.a_to)) / z.widen() * term.part.lambda;
+fn durations<T: Real>(rule: Rule, row: &Row<T>, sum: &Sum<T>, c: &[T], gradient: &mut [f64]) {
+    let z = sum.z.widen();
+    for term in sum.terms.iter().filter(|term| term.segment > 0) {
+        let per_time = sum.anchor.density(term.a_from.max(term.a_to)) / z * term.part.lambda;
         let change =
             term.shares.left.widen() * c[term.left].widen() + term.shares.right.widen() * c[term.right].widen();
-        sums[term.segment - 1] += per_time * change;
+        gradient[term.segment - 1] += per_time * change;
     }
-    for (edge, is_upper) in [(&interval.lower, false), (&interval.upper, true)] {
-        let Some(term) = cut_term(edge, terms) else { continue };
+    for (edge, is_upper) in [(&sum.interval.lower, false), (&sum.interval.upper, true)] {
+        let Some(term) = cut_term(edge, &sum.terms) else { continue };
         let fraction = if is_upper { term.part.beta } else { term.part.alpha };
-        let gain = edge_gain(rule, row, term, is_upper, anchor, c) / z.widen();
+        let gain = edge_gain(rule, row, sum, term, is_upper, c) / z;
         for i in edge.moved_by() {
-            sums[i - 1] += gain * edge.velocity(i, fraction);
+            gradient[i - 1] += gain * edge.velocity(i, fraction);
         }
     }
 }
@@ -135,9 +127,9 @@ fn cut_term<'t, T>(edge: &MovingEdge, terms: &'t [Term<T>]) -> Option<&'t Term<T
 /// dF/dbeta = (f(alpha) + f(beta))/2 + (lambda/2) f'(beta)      dF/dalpha = -(f(alpha) + f(beta))/2 + (lambda/2) f'(alpha)
 /// f'(u) = e^{a(u)} (x c(u) + c_1 - c_0)
 /// ```
-fn edge_gain<T: Real>(rule: Rule, row: &Row<T>, term: &Term<T>, is_upper: bool, anchor: Anchor<T>, c: &[T]) -> f64 {
+fn edge_gain<T: Real>(rule: Rule, row: &Row<T>, sum: &Sum<T>, term: &Term<T>, is_upper: bool, c: &[T]) -> f64 {
     let (c0, c1) = (c[term.left].widen(), c[term.right].widen());
-    let part = &term.part;
+    let (part, anchor) = (&term.part, sum.anchor);
     let alpha = (anchor.density(term.a_from), part.one_minus_alpha * c0 + part.alpha * c1);
     let beta = (anchor.density(term.a_to), part.one_minus_beta * c0 + part.beta * c1);
     let (density, c_edge) = if is_upper { beta } else { alpha };

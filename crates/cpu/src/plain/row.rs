@@ -78,14 +78,23 @@ pub(crate) struct Row<T> {
     pub(crate) kind: Kind<T>,
 }
 
+/// The sum over segments.
+pub(crate) struct Sum<T> {
+    pub(crate) interval: Interval,
+    pub(crate) terms: Vec<Term<T>>,
+    pub(crate) anchor: Anchor<T>,
+    /// Z in units of the anchor
+    pub(crate) z: T,
+}
+
 /// How a row came to its weights.
 pub(crate) enum Kind<T> {
     /// nothing was seen
     Empty,
     /// a point without measure
     Point,
-    /// the sum over segments: its terms, the anchor, Z in units of the anchor
-    Terms { interval: Interval, terms: Vec<Term<T>>, anchor: Anchor<T>, z: T },
+    /// a domain of positive measure
+    Terms(Box<Sum<T>>),
     /// Taylor weights: for each visible node its bias, and its left and right neighbour
     Taylor(Vec<(taylor::Bias<T>, Option<usize>, Option<usize>)>),
 }
@@ -207,7 +216,7 @@ impl<T: Real> Row<T> {
         if want_bias {
             self.logarithmic_bias(&terms);
         }
-        self.kind = Kind::Terms { interval, terms, anchor, z };
+        self.kind = Kind::Terms(Box::new(Sum { interval, terms, anchor, z }));
     }
 
     fn term(&self, rule: Rule, piece: Piece) -> Term<T> {
@@ -331,7 +340,7 @@ impl<T: Real> Row<T> {
         match &self.kind {
             Kind::Empty => RowState::empty(),
             Kind::Point => RowState::point(self.o.clone()),
-            Kind::Terms { .. } | Kind::Taylor(_) => RowState::new(self.lse, T::ONE, self.o.clone()),
+            Kind::Terms(_) | Kind::Taylor(_) => RowState::new(self.lse, T::ONE, self.o.clone()),
         }
     }
 }

@@ -346,7 +346,7 @@ impl Resolver<'_> {
             hold_after,
             lower: MovingEdge { place: place(low, first), motion: lower.motion },
             upper: MovingEdge { place: place(high, last), motion: upper.motion },
-            places: if until_place > from_place { from_place..=until_place - 1 } else { 1..=0 },
+            places: if until_place > from_place { from_place..=until_place - 1 } else { RangeInclusive::new(1, 0) },
             sink_place: self.sink.then_some(start),
             first: self.first,
         }

@@ -3,6 +3,7 @@
 use crate::enclosure::Enclosure;
 use crate::exact::{Radicand, Term};
 use crate::phi::{moment, phi2, psi};
+use crate::route::Gift;
 use contattn_core::Rule;
 use rug::Rational;
 
@@ -15,11 +16,25 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// With the part's own duration.
-    pub(super) fn of(rule: Rule, term: &Term, radicand: Radicand, p: u32) -> Share {
+    /// What the part gives to each node. Under the trapezoid each end is in its own units, so that neither vanishes beside the
+    /// other.
+    pub(super) fn gifts(rule: Rule, term: &Term, radicand: Radicand, p: u32) -> Vec<Gift> {
+        let piece = &term.piece;
+        let exact = |x: &Rational| Enclosure::from_rational(p, x);
+        if rule == Rule::Trapezoid && !piece.is_constant() {
+            let half = exact(&term.length).shifted(-1);
+            let end = |node, exponent: &Rational, of: &Rational| {
+                let hat = if node == piece.left { Rational::from(1 - of) } else { of.clone() };
+                Gift { node, exponent: exponent.clone(), mass: &half * exact(&hat) }
+            };
+            let (from, to) = ((&term.from, &piece.alpha), (&term.to, &piece.beta));
+            let at = |node| [end(node, from.0, from.1), end(node, to.0, to.1)];
+            return at(piece.left).into_iter().chain(at(piece.right)).collect();
+        }
         let unit = Share::of_unit(rule, term, radicand, p);
-        let duration = Enclosure::from_rational(p, &term.piece.duration);
-        Share { left: unit.left * &duration, right: unit.right * &duration, diffusion: unit.diffusion * &duration }
+        let duration = exact(&piece.duration);
+        let gift = |node, share: Enclosure| Gift { node, exponent: term.peak().clone(), mass: share * &duration };
+        vec![gift(piece.left, unit.left), gift(piece.right, unit.right)]
     }
 
     /// With D = 1, lambda as it is.

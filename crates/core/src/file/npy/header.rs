@@ -5,7 +5,7 @@
 //! each level of nesting) and multiplies the shape without looking for overflow. The header of a plain array is a
 //! dictionary of three known keys, so that is all that is read here: one pass, no recursion.
 
-use super::super::array::ArrayDtype;
+use super::super::dtype::ArrayDtype;
 use super::super::error::{Fault, FileError};
 use super::super::locator::Format;
 use super::super::source;

@@ -1,12 +1,14 @@
 //! What an archive's last record claims, held against the file before anything is allocated by it.
 //!
-//! The zip crate reserves memory for as many members as that record says, limited by claims of the same record; and it
-//! looks for the record further up where bytes follow it, so that one file can be two archives. Here the record must end
-//! the file, and the directory must lie right before it and have room for its members.
+//! The zip crate reserves memory for as many members as that record says, limited by claims of the same record; it looks
+//! for the record further up where bytes follow it, so that one file can be two archives; and it leaves out members that
+//! the record does not count and the first of two with one name. Here the record must end the file, the directory must
+//! lie right before it and hold as many members as the record says, each name once.
 
 use super::super::error::{Fault, FileError};
 use super::super::locator::Format;
 use super::super::source;
+use std::collections::BTreeSet;
 use std::io::{Read, Seek, SeekFrom};
 
 const END: u64 = 22;
@@ -55,10 +57,32 @@ pub(super) fn check(reader: &mut (impl Read + Seek)) -> Result<(), FileError> {
     if at.checked_add(size) != Some(directory_end) {
         return damaged("the directory does not lie right before the record of its end");
     }
-    if count.checked_mul(MEMBER).is_none_or(|least| least > size) {
+    walk(reader, at, directory_end, count)
+}
+
+/// The members of the directory at `start..end`.
+fn walk(reader: &mut (impl Read + Seek), start: u64, end: u64, count: u64) -> Result<(), FileError> {
+    if count.checked_mul(MEMBER).is_none_or(|least| least > end - start) {
         return damaged("the directory has no room for as many members as it claims");
     }
-    Ok(())
+    let mut names = BTreeSet::new();
+    let mut at = start;
+    for _ in 0..count {
+        let member = record(reader, at, MEMBER as usize)?;
+        if member[..4] != *b"PK\x01\x02" {
+            return damaged("the directory holds something else than members");
+        }
+        let (name, extra, comment) = (u16_at(&member, 28), u16_at(&member, 30), u16_at(&member, 32));
+        let name = source::take(reader, usize::from(name), "name of a member")?;
+        at += MEMBER + name.len() as u64 + u64::from(extra) + u64::from(comment);
+        if let Some(name) = names.replace(name) {
+            return Err(FileError::from(Fault::DuplicateName).in_tensor(&String::from_utf8_lossy(&name)));
+        }
+    }
+    match at == end {
+        true => Ok(()),
+        false => damaged("the directory holds more or fewer members than the record of its end says"),
+    }
 }
 
 fn record(reader: &mut (impl Read + Seek), at: u64, len: usize) -> Result<Vec<u8>, FileError> {

@@ -3,8 +3,8 @@
 //! The safetensors crate parses each tensor's entry; the object around them is walked here, because the crate lets the
 //! later of two equal names win without a word, and its errors do not say which tensor overlaps or leaves a gap.
 
-use super::super::array::{Array, ArrayDtype};
-use super::super::entry::StoredDtype;
+use super::super::array::Array;
+use super::super::dtype::{ArrayDtype, StoredDtype};
 use super::super::error::{Fault, FileError, Offsets};
 use super::super::source;
 use super::super::stored;
@@ -47,7 +47,7 @@ impl Info {
 
     /// Bytes that shape and type ask for; some types are narrower than a byte.
     fn bytes(&self) -> Option<usize> {
-        let (_, bits) = stored::size(&self.shape, self.dtype.bitsize())?;
+        let bits = stored::count(&self.shape)?.checked_mul(self.dtype.bitsize())?;
         Some(bits / 8).filter(|_| bits % 8 == 0)
     }
 }

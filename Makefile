@@ -1,0 +1,51 @@
+# One target for each thing that is done with the project; `make help` lists them. What a target needs of the system is
+# installed or named by scripts/setup.sh, which does nothing where nothing is missing.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help run test cross fuzz lint licences check clean
+
+# ask cargo for reproducible builds: the lock file is part of the project
+CARGO := cargo
+LOCKED := --locked
+# where `make run` writes
+OUT ?= out
+# seconds for each fuzz target
+FUZZ_SECONDS ?= 20
+
+help: ## this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: ## build, and attend over real heads: tables and pictures under out/heads
+	@scripts/setup.sh run
+	$(CARGO) run $(LOCKED) --release --package contattn -- heads --out $(OUT)/heads
+
+test: ## every test: unit, integration, documentation
+	@scripts/setup.sh test
+	scripts/test.sh
+
+cross: ## independent check: NumPy and SciPy evaluate the operator and its gradients beside the command
+	@scripts/setup.sh cross
+	scripts/cross.sh
+
+fuzz: ## fuzz the readers of files for a short while (needs a nightly toolchain)
+	@scripts/setup.sh test
+	fuzz/run.sh $(FUZZ_SECONDS)
+
+lint: ## formatting, clippy and documentation, warnings being errors
+	@scripts/setup.sh test
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy $(LOCKED) --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc $(LOCKED) --workspace --no-deps --document-private-items
+
+licences: ## licences, bans and sources of all dependencies
+	scripts/licences.sh
+
+check: ## rules that the repository keeps: layers, leftovers, sizes, names
+	@scripts/setup.sh check
+	python3 scripts/check_repository.py --plants
+	python3 scripts/check_repository.py
+
+clean: ## remove what was built
+	$(CARGO) clean
+	rm -rf $(OUT) fuzz/target

@@ -1,0 +1,146 @@
+//! The one list of engines, and `contattn engines`, which shows it.
+
+use crate::exit::Exit;
+use crate::print;
+use clap::builder::PossibleValue;
+use contattn_core::{Engine, EngineError, Feature};
+use contattn_cpu::Plain;
+use serde::Serialize;
+use std::process::ExitCode;
+
+/// An engine that this build has.
+struct Entry {
+    /// name on the command line
+    name: &'static str,
+    /// one line for help
+    about: &'static str,
+    /// makes it; fails where the machine lacks something
+    open: fn() -> Result<Box<dyn Engine>, EngineError>,
+}
+
+/// Every engine of this build, in the order shown. One that needs a heavy library is an entry under `#[cfg(feature)]`.
+const ENGINES: &[Entry] = &[
+    Entry {
+        name: "plain",
+        about: "the readable evaluation, row by row, in f64: every feature",
+        open: || Ok(Box::new(Plain::<f64>::new())),
+    },
+    Entry {
+        name: "plain-f32",
+        about: "the same in f32: what f32 kernels are measured against",
+        open: || Ok(Box::new(Plain::<f32>::new())),
+    },
+];
+
+/// The engine used where none is named.
+pub(crate) const DEFAULT: &str = "plain";
+
+/// The names as the argument parser takes them.
+pub(crate) fn names() -> clap::builder::PossibleValuesParser {
+    ENGINES.iter().map(|entry| PossibleValue::new(entry.name).help(entry.about)).collect::<Vec<_>>().into()
+}
+
+/// Makes the engine of this name.
+///
+/// # Errors
+/// [`EngineError::Unavailable`] with what is missing.
+pub(crate) fn open(name: &str) -> Result<Box<dyn Engine>, EngineError> {
+    match ENGINES.iter().find(|entry| entry.name == name) {
+        Some(entry) => (entry.open)(),
+        None => Err(EngineError::Unavailable { engine: name.to_owned(), reason: "this build does not have it".into() }),
+    }
+}
+
+/// Lists the engines with what each supports.
+///
+/// One column for each engine, one row for each feature that a problem may need. An engine that this machine cannot run says
+/// why.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = HELP)]
+pub(crate) struct Args {
+    /// Print the list as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const HELP: &str = "\
+Examples:
+  $ contattn engines
+  $ contattn engines --json";
+
+/// An engine as it is shown.
+#[derive(Debug, Serialize)]
+struct Shown {
+    name: &'static str,
+    about: &'static str,
+    available: bool,
+    /// why it is not
+    reason: Option<String>,
+    /// type in which it does its sums
+    arithmetic: Option<&'static str>,
+    supports: Vec<String>,
+    lacks: Vec<String>,
+}
+
+fn show(entry: &Entry) -> Shown {
+    let Entry { name, about, open } = entry;
+    match open() {
+        Ok(engine) => {
+            let (supports, lacks): (Vec<_>, Vec<_>) =
+                Feature::all().into_iter().partition(|&feature| engine.supports(feature));
+            let text = |features: Vec<Feature>| features.iter().map(Feature::to_string).collect();
+            Shown {
+                name,
+                about,
+                available: true,
+                reason: None,
+                arithmetic: Some(engine.arithmetic().name()),
+                supports: text(supports),
+                lacks: text(lacks),
+            }
+        }
+        Err(error) => Shown {
+            name,
+            about,
+            available: false,
+            reason: Some(error.to_string()),
+            arithmetic: None,
+            supports: Vec::new(),
+            lacks: Vec::new(),
+        },
+    }
+}
+
+fn table(engines: &[Shown]) -> String {
+    let mut text = String::new();
+    for engine in engines {
+        let default = if engine.name == DEFAULT { " (default)" } else { "" };
+        text += &format!("{:12}  {}{default}\n", engine.name, engine.about);
+        if let Some(reason) = &engine.reason {
+            text += &format!("{:12}  not available: {reason}\n", "");
+        }
+    }
+    let available: Vec<&Shown> = engines.iter().filter(|engine| engine.available).collect();
+    let row = |name: &str, cell: &dyn Fn(&Shown) -> String| {
+        let cells: String = available.iter().map(|engine| format!("  {:>12}", cell(engine))).collect();
+        format!("{name:38}{cells}\n")
+    };
+    text.push('\n');
+    text += &row("", &|engine| engine.name.to_owned());
+    text += &row("arithmetic", &|engine| engine.arithmetic.unwrap_or("?").to_owned());
+    for feature in Feature::all() {
+        let name = feature.to_string();
+        text += &row(&name, &|engine| if engine.supports.contains(&name) { "yes" } else { "-" }.to_owned());
+    }
+    text
+}
+
+/// Prints the list.
+///
+/// # Errors
+/// Where stdout cannot be written.
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let engines: Vec<Shown> = ENGINES.iter().map(show).collect();
+    if args.json { print::json(&engines)? } else { print::text(&table(&engines))? }
+    Ok(Exit::Success.into())
+}
