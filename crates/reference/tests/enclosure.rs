@@ -108,7 +108,7 @@ fn exponential_contains_its_rational_series() {
             term *= &x;
             term /= n;
         }
-        let rest = Rational::from(2 * Rational::from(term.abs_ref()));
+        let rest = Rational::from(term.abs_ref()) * 2u32;
         let value = Enclosure::from_rational(precision, &x).exp();
         assert!(*value.lower() <= Rational::from(&sum + &rest) && *value.upper() >= Rational::from(&sum - &rest));
         let back = value.ln();
