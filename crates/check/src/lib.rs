@@ -2,6 +2,7 @@
 
 pub mod allowance;
 pub mod generate;
+pub mod golden;
 pub mod oracle;
 pub mod report;
 pub mod statistics;
