@@ -18,7 +18,8 @@ fn main() {
         (0..12).map(|_| uniform()).sum::<f64>() - 6.0
     };
     for dtype in [Dtype::F64, Dtype::F32] {
-        let mut tensor = || Tensor::from_f64(vec![1, 1, n, d], dtype, (0..n * d).map(|_| normal())).expect("n x d numbers");
+        let mut tensor =
+            || Tensor::from_f64(vec![1, 1, n, d], dtype, (0..n * d).map(|_| normal())).expect("n x d numbers");
         let (q, k, v) = (tensor(), tensor(), tensor());
         let view = |t: &Tensor| t.clone();
         let (q, k, v) = (view(&q), view(&k), view(&v));

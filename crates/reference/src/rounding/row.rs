@@ -73,8 +73,41 @@ impl Quantity for Result<'_> {
     }
 }
 
+/// Results that are settled already.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Known {
+    /// o, by channel; empty where nothing is known
+    pub o: Vec<Option<Rounded>>,
+    /// lse
+    pub lse: Option<Rounded>,
+}
+
+impl Known {
+    /// The row, where all of o and lse is known.
+    pub fn complete(&self) -> Option<RoundedRow> {
+        let o = self.o.iter().copied().collect::<Option<Vec<Rounded>>>()?;
+        Some(RoundedRow { o, lse: self.lse?, weights: Vec::new(), bias: Vec::new() })
+    }
+
+    fn output(&self, channel: usize) -> Option<Rounded> {
+        self.o.get(channel).copied().flatten()
+    }
+}
+
 /// Rounds all results of a row once, to `dtype` (lse to the type that goes with it).
 pub fn round_row(route: &dyn Route, row: &Row<'_>, dtype: Dtype, weights: bool, bias: bool) -> RoundedRow {
+    round_rest(route, row, dtype, weights, bias, &Known::default())
+}
+
+/// [`round_row`] of what is not known yet.
+pub fn round_rest(
+    route: &dyn Route,
+    row: &Row<'_>,
+    dtype: Dtype,
+    weights: bool,
+    bias: bool,
+    known: &Known,
+) -> RoundedRow {
     let n = row.keys() + 1;
     let channels: Vec<usize> = (0..row.value_dim()).collect();
     let per_node = |wanted: bool, value: Rounded| if wanted { vec![value; n] } else { Vec::new() };
@@ -104,7 +137,14 @@ pub fn round_row(route: &dyn Route, row: &Row<'_>, dtype: Dtype, weights: bool, 
             bias: per_node(bias, NEG_INFINITY),
         };
     }
-    let finite: Vec<usize> = channels.into_iter().filter(|&c| !nan_columns[c]).collect();
+    let mut o = vec![NAN; row.value_dim()];
+    for &channel in &channels {
+        if let Some(rounded) = known.output(channel) {
+            o[channel] = rounded;
+        }
+    }
+    let open = |c: &usize| !nan_columns[*c] && known.output(*c).is_none();
+    let finite: Vec<usize> = channels.into_iter().filter(open).collect();
     let sums = route.sums(row, &finite, FIRST_PRECISION);
     let terms = OnceCell::new();
     let settle = |which: Which, position: usize, dtype: Dtype| {
@@ -116,7 +156,6 @@ pub fn round_row(route: &dyn Route, row: &Row<'_>, dtype: Dtype, weights: bool, 
             None => round(dtype, &mut Result { which, route, row, terms: &terms }, Some((first, FIRST_PRECISION))),
         }
     };
-    let mut o = vec![NAN; row.value_dim()];
     for (position, &channel) in finite.iter().enumerate() {
         o[channel] = settle(Which::Output(channel), position, dtype);
     }
@@ -125,7 +164,7 @@ pub fn round_row(route: &dyn Route, row: &Row<'_>, dtype: Dtype, weights: bool, 
     };
     RoundedRow {
         o,
-        lse: settle(Which::Lse, 0, dtype.lse()),
+        lse: known.lse.unwrap_or_else(|| settle(Which::Lse, 0, dtype.lse())),
         weights: over_nodes(weights, Which::Weight),
         bias: over_nodes(bias, Which::Bias),
     }
