@@ -3,7 +3,7 @@
 use super::{FIRST_PRECISION, NodeTerms, Quantity, Rounded, Settled, round, round_enclosure, round_given};
 use crate::enclosure::Enclosure;
 use crate::exact::{Row, Sight};
-use crate::route::{Route, Sums, point_weights};
+use crate::route::{Route, Sums, Want, point_weights};
 use contattn_core::Dtype;
 use rug::Rational;
 use std::cell::OnceCell;
@@ -50,7 +50,7 @@ impl Which {
             Which::Output(_) => Some(&sums.numerators[position] / &sums.total),
             Which::Lse => Some(sums.total.ln() + &sums.anchor),
             Which::Weight(node) => sums.nodes[node].as_ref().map(|node| &node.mass / &sums.total),
-            Which::Bias(node) => sums.nodes[node].as_ref().map(|node| node.bias.clone()),
+            Which::Bias(node) => sums.nodes[node].as_ref().and_then(|node| node.bias.clone()),
         }
     }
 }
@@ -58,7 +58,8 @@ impl Which {
 impl Quantity for Result<'_> {
     fn enclose(&mut self, precision: u32) -> Enclosure {
         let channels: &[usize] = if let Which::Output(channel) = &self.which { &[*channel] } else { &[] };
-        let sums = self.route.sums(self.row, channels, precision);
+        let want = Want { channels, bias: matches!(self.which, Which::Bias(_)) };
+        let sums = self.route.sums(self.row, want, precision);
         self.which.enclosure(&sums, 0).unwrap_or(Enclosure::zero(precision))
     }
 
@@ -145,7 +146,7 @@ pub fn round_rest(
     }
     let open = |c: &usize| !nan_columns[*c] && known.output(*c).is_none();
     let finite: Vec<usize> = channels.into_iter().filter(open).collect();
-    let sums = route.sums(row, &finite, FIRST_PRECISION);
+    let sums = route.sums(row, Want { channels: &finite, bias }, FIRST_PRECISION);
     let terms = OnceCell::new();
     let settle = |which: Which, position: usize, dtype: Dtype| {
         let Some(first) = which.enclosure(&sums, position) else {
