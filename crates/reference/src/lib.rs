@@ -1,6 +1,7 @@
 #![forbid(unsafe_code)]
 //! Continuous attention in arbitrary precision.
 
+mod doubled;
 pub mod enclosure;
 pub mod engine;
 pub mod exact;

@@ -215,3 +215,24 @@ fn it_has_every_feature() {
     assert!(!engine.supports(Feature::Rule(Rule::Taylor(65))));
     assert_eq!((engine.name(), engine.arithmetic()), ("reference", Dtype::F64));
 }
+
+/// The first stage only settles what MPFR settles alike.
+#[test]
+fn the_first_stage_changes_no_bit() {
+    let mut numbers = Numbers::new(15);
+    let (mut by_first, mut by_others) = (0, 0);
+    for round in 0..1200 {
+        let score = [2.0, 20.0, 1e-5, 900.0][round % 4];
+        let case = random(&mut numbers, Mix { score, coarse: round % 3 > 0, largest: 12, ..Mix::default() });
+        let problem = case.problem().unwrap();
+        let request = Request { dtype: Some(Dtype::ALL[numbers.below(4)]), ..Request::default() };
+        let (a, certificate) = Reference::new().certify(&problem, &request, &Unattended).unwrap();
+        let (b, _) = Reference::multiprecision_alone().certify(&problem, &request, &Unattended).unwrap();
+        let bits = |x: &Tensor| x.to_f64().into_iter().map(f64::to_bits).collect::<Vec<_>>();
+        assert_eq!(bits(&a.o), bits(&b.o), "{:?} {:?}", case.sink, case.spec);
+        assert_eq!(bits(&a.lse), bits(&b.lse), "{:?} {:?}", case.sink, case.spec);
+        by_first += certificate.by_double_double;
+        by_others += certificate.by_enclosure + certificate.exactly;
+    }
+    assert!(by_first > by_others, "{by_first} {by_others}");
+}
