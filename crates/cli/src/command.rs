@@ -1,7 +1,7 @@
 //! The command line as a whole: its subcommands and its front page of help.
 
 use crate::context::Context;
-use crate::{attend, compare, engines, exit, formats, grad, heads};
+use crate::{attend, compare, engines, exit, formats, golden, grad, heads};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -24,6 +24,7 @@ pub(crate) enum Command {
     Engines(engines::Args),
     Formats(formats::Args),
     Heads(heads::Args),
+    Golden(golden::Args),
 }
 
 impl Command {
@@ -39,6 +40,7 @@ impl Command {
             Command::Engines(args) => engines::run(args),
             Command::Formats(args) => formats::run(args),
             Command::Heads(args) => heads::run(args, context),
+            Command::Golden(args) => golden::run(args, context),
         }
     }
 }

@@ -11,6 +11,7 @@ mod context;
 mod engines;
 mod exit;
 mod formats;
+mod golden;
 mod grad;
 mod heads;
 mod print;
