@@ -7,6 +7,7 @@
 //! | what | relative error | where from |
 //! |---|---|---|
 //! | score a | e = (head_dim + 8) u \|scale\| sum_c \|q_c k_c\|, absolute | a dot product in any order, inputs, scale and result rounded |
+//! | the same | 0 | where the scale is a power of two and products and their sums fit the arithmetic whatever the order |
 //! | score at a cut | max(e_left, e_right) + 4 u (\|a_left\| + \|a_right\|) | two products, their sum, the place of the cut |
 //! | L, R, h of a segment | r = e + u (SEGMENT + 2 \|max a - A\|), A the row's largest score | below |
 //! | P, lse | the largest r of the node's segments; their mean | positive sums keep relative errors |

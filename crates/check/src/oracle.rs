@@ -206,3 +206,6 @@ impl Exact<'_> {
         row.visible().into_iter().map(|node| (node, rows.key(node, row.copied))).collect()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -33,6 +33,9 @@ impl RowErrors {
         let score_error = |node: usize| match row.scores[node] {
             None => 0.0,
             Some(score) if score.size >= beyond => f64::INFINITY,
+            Some(score) if score.bits.is_some_and(|bits| bits <= precision.arithmetic.precision()) => {
+                head_dim * precision.tiny() * (1.0 + scale)
+            }
             Some(score) => {
                 (head_dim + precision.table.score) * u * score.size + head_dim * precision.tiny() * (1.0 + scale)
             }

@@ -55,7 +55,7 @@ impl RowGradient {
             edges: Vec::new(),
         };
         // "Its gradient is dv = w g, and 0 elsewhere."
-        if let Sight::Curve(curve) = &row.sight {
+        if let (Sight::Curve(curve), false) = (&row.sight, row.poisoned) {
             gradient.potentials(row);
             if let Rule::Taylor(_) = problem.rule() {
                 gradient.through_series(row, curve);

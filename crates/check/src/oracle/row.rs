@@ -238,40 +238,41 @@ impl Row {
             self.shares[strand.left] += mass.factor * mass.moments.left;
             self.shares[strand.right] += mass.factor * mass.moments.right;
         }
-        for node in self.visible() {
-            self.bias[node] = self.bias_of(curve, node);
-        }
+        self.weigh_bias(curve);
     }
 
-    /// b = log P - a from the strands of one node alone: log of a sum of terms c e^x, taken at the largest x.
-    fn bias_of(&self, curve: &Curve, node: usize) -> Wide {
-        let mut terms: Vec<(Wide, Wide)> = Vec::new();
+    /// b = log P - a from the strands of each node alone: log of a sum of terms c e^x, taken at the largest x.
+    fn weigh_bias(&mut self, curve: &Curve) {
+        let mut terms: Vec<Vec<(Wide, Wide)>> = vec![Vec::new(); self.scores.len()];
         for (mass, strand) in self.masses.iter().zip(&curve.strands) {
-            let here = held(mass.anchor - self.score(node)) + Wide::LN_2 * f64::from(mass.exponent);
+            if mass.mantissa == Wide::ZERO {
+                continue;
+            }
+            let unit = Wide::LN_2 * f64::from(mass.exponent);
+            let mut give = |node: usize, exponent: Wide, coefficient: Wide| {
+                if coefficient != Wide::ZERO {
+                    terms[node].push((held(exponent - self.score(node)) + unit, mass.mantissa * coefficient));
+                }
+            };
             if self.rule == Rule::Trapezoid && strand.segment.is_some() {
                 // Each of the two points by itself: one may outweigh the other beyond all bounds and give this node nothing.
                 let (left, right, share) = (self.score(strand.left), self.score(strand.right), &strand.share);
                 for (after, u) in [(share.after_alpha, share.alpha), (share.after_beta, share.beta)] {
-                    let hat = if strand.left == node { after } else { u };
-                    let score = held(at(left, right, after, u) - self.score(node));
-                    if strand.left == node || strand.right == node {
-                        let exponent = score + Wide::LN_2 * f64::from(mass.exponent);
-                        terms.push((exponent, mass.mantissa * share.length * hat * 0.5));
-                    }
+                    let score = at(left, right, after, u);
+                    give(strand.left, score, share.length * after * 0.5);
+                    give(strand.right, score, share.length * u * 0.5);
                 }
-                continue;
-            }
-            if strand.left == node {
-                terms.push((here, mass.mantissa * mass.moments.left));
-            }
-            if strand.right == node {
-                terms.push((here, mass.mantissa * mass.moments.right));
+            } else {
+                give(strand.left, mass.anchor, mass.moments.left);
+                give(strand.right, mass.anchor, mass.moments.right);
             }
         }
-        terms.retain(|(_, coefficient)| *coefficient != Wide::ZERO);
-        let Some(highest) = terms.iter().map(|t| t.0).reduce(Wide::max) else { return MINUS_INFINITY };
-        let sum: Wide = terms.iter().map(|&(x, c)| c * (x - highest).exp()).sum();
-        highest + sum.ln()
+        for (bias, terms) in self.bias.iter_mut().zip(terms) {
+            if let Some(highest) = terms.iter().map(|t| t.0).reduce(Wide::max) {
+                let sum: Wide = terms.iter().map(|&(x, c)| c * (x - highest).exp()).sum();
+                *bias = highest + sum.ln();
+            }
+        }
     }
 
     /// The visible neighbours of a node along the strands: left and right.

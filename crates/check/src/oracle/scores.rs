@@ -10,6 +10,20 @@ pub struct Score {
     pub value: Wide,
     /// |scale| sum_c |q_c k_c|, which rounding errors of a dot product are a multiple of; infinite where it overflows
     pub size: f64,
+    /// bits of significand that hold every product and every sum of some of them: an arithmetic of so many bits makes no error
+    /// in whatever order it adds. `None` where the scale is not a power of two.
+    pub bits: Option<u32>,
+}
+
+/// The exponent of the lowest bit of x that is set; `None` for 0.
+fn lowest_bit(x: f64) -> Option<i32> {
+    if x == 0.0 {
+        return None;
+    }
+    let (mantissa, exponent) = libm::frexp(x);
+    // mantissa 2^53 is an integer.
+    let integer = libm::ldexp(mantissa.abs(), 53) as u64;
+    Some(exponent - 53 + integer.trailing_zeros() as i32)
 }
 
 /// The factor of the scores, not rounded to `f64` first.
@@ -32,15 +46,23 @@ pub(crate) fn score(q: &[f64], k: &[f64], scale: Wide) -> Score {
     let down = |x: f64, by: i32| libm::ldexp(libm::ldexp(x, -by / 2), -by - (-by / 2));
     let mut sum = Wide::ZERO;
     let mut size = 0.0;
+    let mut lowest: Option<i32> = None;
     for (&q, &k) in q.iter().zip(k) {
-        let product = Wide::product_of(down(q, from_q), down(k, from_k));
+        let (q, k) = (down(q, from_q), down(k, from_k));
+        let product = Wide::product_of(q, k);
         sum += product;
         size += product.to_f64().abs();
+        if let (Some(a), Some(b)) = (lowest_bit(q), lowest_bit(k)) {
+            lowest = Some(lowest.map_or(a + b, |l| l.min(a + b)));
+        }
     }
+    // All are multiples of 2^lowest, and no sum of some of them exceeds `size` (in f64 good to its own roundings).
+    let bits = lowest.map_or(0, |lowest| (libm::frexp(size).1 - lowest).max(0) as u32);
+    let power_of_two = scale.rest() == 0.0 && matches!(scale.to_f64().abs(), 0.0 | 0.5);
     let up = from_q + from_k + from_scale;
     let value = (sum * scale).times_power_of_two(up);
     let value = if value.is_finite() { value } else { Wide::from_f64(f64::MAX.copysign(value.to_f64())) };
-    Score { value, size: libm::ldexp(size * scale.to_f64().abs(), up) }
+    Score { value, size: libm::ldexp(size * scale.to_f64().abs(), up), bits: power_of_two.then_some(bits) }
 }
 
 /// Keys and values of nodes 0..=n of one batch and one key/value head, widened.
@@ -88,6 +110,17 @@ impl<'p> Rows<'p> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bits_that_make_no_error() {
+        let bits = |q: &[f64], k: &[f64], scale| score(q, k, Wide::from_f64(scale)).bits;
+        assert_eq!(bits(&[3.0], &[5.0], 0.25), Some(4)); // 15
+        assert_eq!(bits(&[3.0, 1.0], &[5.0, 1.0], 1.0), Some(5)); // 16, in units of 1
+        assert_eq!(bits(&[1e5, 0.0], &[1e6, 0.1], 1.0), Some(26)); // 10^11 = 5^11 2^11
+        assert_eq!(bits(&[1.0], &[1.0], 0.3), None);
+        assert_eq!(bits(&[0.0], &[1.0], 1.0), Some(0));
+        assert!(bits(&[0.1], &[0.1], 1.0) > Some(100));
+    }
 
     #[test]
     fn nothing_cancels_and_nothing_overflows() {

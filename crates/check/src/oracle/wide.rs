@@ -105,13 +105,13 @@ impl Wide {
         y
     }
 
-    /// e^x; 0 where it is below 2^-1000.
+    /// e^x; below 2^-1022 only its absolute error of 2^-1074 is small.
     #[must_use]
     pub fn exp(self) -> Wide {
         if self.high.is_nan() {
             return self;
         }
-        if self.high < -693.0 {
+        if self.high < -746.0 {
             return Wide::ZERO;
         }
         if self.high > 709.7 {

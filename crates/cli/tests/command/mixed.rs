@@ -38,13 +38,16 @@ fn desk() -> Desk {
 fn any_mixture_ends_well() {
     let desk = desk();
     let mut dice = Dice(numbers(62, 100_000).into_iter());
-    let tensors = ["a.npy", "a.npy", "b.npy", "b.npy", "c.npy", "c.npy", "e.npy", "ax.npy", "bx.npy", "cx.npy", "s3.npy"];
+    let tensors =
+        ["a.npy", "a.npy", "b.npy", "b.npy", "c.npy", "c.npy", "e.npy", "ax.npy", "bx.npy", "cx.npy", "s3.npy"];
     let series = ["s2.npy", "s3.npy", "s3.npy", "s4.npy", "large.npy", "zero.npy", "back.npy", "ids.npy", "bits.npy"];
-    let windows = ["causal", "full", "sliding:0", "sliding:1e308", "0..t", "t-1.5..t+0.5", "-1e308..1e308", "1..1", "0.3..2"];
+    let windows =
+        ["causal", "full", "sliding:0", "sliding:1e308", "0..t", "t-1.5..t+0.5", "-1e308..1e308", "1..1", "0.3..2"];
     let (mut done, mut refused) = (0, 0);
     for _ in 0..400 {
         let shared = dice.pick(&tensors);
-        let mut tensor = || if dice.pick(&["same", "same", "same", "other"]) == "same" { shared } else { dice.pick(&tensors) };
+        let mut tensor =
+            || if dice.pick(&["same", "same", "same", "other"]) == "same" { shared } else { dice.pick(&tensors) };
         let mut line = format!("--q {} --k {} --v {}", tensor(), tensor(), tensor());
         for (option, values) in [
             ("--rule", &["linear", "step", "softmax", "trapezoid", "taylor:0", "taylor:3"][..]),
@@ -64,7 +67,9 @@ fn any_mixture_ends_well() {
                 line += &format!(" {option} {}", dice.pick(&series));
             }
         }
-        for (option, files) in [("--mask", &["bits.npy", "none.npy", "s3.npy"][..]), ("--documents", &["ids.npy", "bits.npy"])] {
+        for (option, files) in
+            [("--mask", &["bits.npy", "none.npy", "s3.npy"][..]), ("--documents", &["ids.npy", "bits.npy"])]
+        {
             if dice.pick(&["on", "off", "off"]) == "on" {
                 line += &format!(" {option} {}", dice.pick(files));
             }
