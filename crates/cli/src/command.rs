@@ -1,6 +1,8 @@
 //! The command line as a whole: its subcommands and its front page of help.
 
 use crate::context::Context;
+#[cfg(feature = "reference")]
+use crate::{bench, phi};
 use crate::{attend, compare, engines, exit, formats, golden, grad, heads};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -25,6 +27,10 @@ pub(crate) enum Command {
     Formats(formats::Args),
     Heads(heads::Args),
     Golden(golden::Args),
+    #[cfg(feature = "reference")]
+    Phi(phi::Args),
+    #[cfg(feature = "reference")]
+    Bench(bench::Args),
 }
 
 impl Command {
@@ -41,6 +47,10 @@ impl Command {
             Command::Formats(args) => formats::run(args),
             Command::Heads(args) => heads::run(args, context),
             Command::Golden(args) => golden::run(args, context),
+            #[cfg(feature = "reference")]
+            Command::Phi(args) => phi::run(args, context),
+            #[cfg(feature = "reference")]
+            Command::Bench(args) => bench::run(args, context),
         }
     }
 }

@@ -5,6 +5,8 @@
 //! `refusal` (every error as one line of what and one line of advice), `context` (cancellation and progress).
 
 mod attend;
+#[cfg(feature = "reference")]
+mod bench;
 mod command;
 mod compare;
 mod context;
@@ -14,6 +16,8 @@ mod formats;
 mod golden;
 mod grad;
 mod heads;
+#[cfg(feature = "reference")]
+mod phi;
 mod print;
 mod problem;
 mod progress;

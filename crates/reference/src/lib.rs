@@ -2,6 +2,7 @@
 //! Continuous attention in arbitrary precision.
 
 mod doubled;
+pub mod decimal;
 pub mod enclosure;
 pub mod engine;
 pub mod exact;

@@ -21,7 +21,7 @@ pub(super) struct Args {
     /// one tensor, FILE:NAME or FILE.npy
     #[arg(long, value_name = "FILE")]
     actual: Locator,
-    /// Which result a single tensor is [default: the name behind the colon, else o]
+    /// Which result one tensor is [default: the name behind the colon, else o]
     #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(OUTPUTS))]
     output: Option<String>,
     /// Type in which the results were summed, which decides how far off they may be [default: f64 for f64 cases, else f32]
@@ -94,7 +94,11 @@ fn read(args: &Args) -> anyhow::Result<Vec<(String, Tensor)>> {
     let single = args.output.is_some() || locator.name().is_some() || locator.format() == Format::Npy;
     if single {
         let name = args.output.as_deref().or(locator.name()).unwrap_or("o");
-        return Ok(vec![(name.to_owned(), tensor(locator)?)]);
+        let named = match (locator.format(), locator.name()) {
+            (Format::Npy, _) | (_, Some(_)) => locator.clone(),
+            (_, None) => Locator::new(locator.path(), Some(name))?,
+        };
+        return Ok(vec![(name.to_owned(), tensor(&named)?)]);
     }
     let mut all = Vec::new();
     for entry in file::list(locator.path())? {

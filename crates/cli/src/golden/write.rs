@@ -53,6 +53,7 @@ pub(super) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
         let metadata = metadata.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let bytes = safetensors::to_bytes(&arrays, &BTreeMap::from(metadata))?;
         entry.bytes = bytes.len() as u64;
+        context.go_on()?;
         written.push((entry, bytes));
     }
     drop(monitor);
