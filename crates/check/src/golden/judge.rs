@@ -56,7 +56,7 @@ pub struct Verdict {
     pub tolerance: Tolerance,
     /// elements compared
     pub elements: usize,
-    /// elements that are the correctly rounded number of the case's type, or of f64
+    /// elements that are the correctly rounded number, in the case's type or in f64
     pub correctly_rounded: usize,
     /// elements further off than the twin's limit
     pub beyond_twin: usize,
@@ -78,8 +78,8 @@ impl Verdict {
 impl Expected {
     /// Judges a tensor of any element type whose engine sums in `arithmetic`.
     ///
-    /// An element is right where it equals the expected number in the case's type or in f64 (NaN equals NaN, and an infinity
-    /// itself), or where both are finite and within the tolerance's two figures of the f64 one.
+    /// An element is right where it equals the expected f64 number, or in the case's type the expected one there (NaN equals
+    /// NaN, and an infinity itself), or where both are finite and within the tolerance's two figures.
     ///
     /// # Errors
     /// [`GoldenError::Shape`].
@@ -110,7 +110,8 @@ impl Expected {
             let (found, exact, typed) =
                 (actual.elements().get(at), self.exact.elements().get(at), self.typed.elements().get(at));
             let same = |expected: f64| found == expected || (found.is_nan() && expected.is_nan());
-            let equal = same(exact) || same(typed);
+            let rounded = self.typed.dtype().round(found);
+            let equal = same(exact) || rounded == typed || (rounded.is_nan() && typed.is_nan());
             verdict.correctly_rounded += usize::from(equal);
             let allowed = tolerance.at(exact).map_or(tolerance.limit, |bound| bound.min(tolerance.limit));
             let error = (found - exact).abs();
