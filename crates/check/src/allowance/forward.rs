@@ -1,7 +1,7 @@
 //! Allowances of o, lse, w and b.
 
 use super::{Bound, Precision, grown};
-use crate::oracle::{Exact, Row, Sight, Wide};
+use crate::oracle::{Curve, Exact, Row, Sight, Wide};
 use contattn_core::Rule;
 
 /// The relative errors from which a row's allowances are made.
@@ -59,7 +59,7 @@ impl RowErrors {
         errors
     }
 
-    fn of_strands(&mut self, row: &Row, curve: &crate::oracle::Curve, precision: &Precision) {
+    fn of_strands(&mut self, row: &Row, curve: &Curve, precision: &Precision) {
         let u = precision.unit();
         let size = |node: usize| row.score(node).to_f64().abs();
         self.highest = row.visible().into_iter().map(|node| row.score(node).to_f64()).fold(f64::NEG_INFINITY, f64::max);
@@ -84,7 +84,7 @@ impl RowErrors {
 
     /// e^{a + b}: b has the error of its evaluation, 8 (order + 2) u times the terms of its recurrence with all signs positive, and moves with
     /// the scores by its slopes.
-    fn of_series(&mut self, row: &Row, curve: &crate::oracle::Curve, order: u32, precision: &Precision) {
+    fn of_series(&mut self, row: &Row, curve: &Curve, order: u32, precision: &Precision) {
         let u = precision.unit();
         let exponent = |node: usize| (row.score(node) + row.bias[node]).to_f64();
         self.highest = curve.nodes.iter().map(|&node| exponent(node)).fold(f64::NEG_INFINITY, f64::max);
