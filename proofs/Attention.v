@@ -1,0 +1,605 @@
+(** * Attention: continuous softmax attention on any time line and window
+
+    Nodes 0..n stand at times tau 0 <= ... <= tau n; equal times are allowed.
+    Keys and values are read as piecewise-linear functions of time, held
+    constant before the first and after the last node.  The operator is the
+    quotient of two integrals over a window [lo, hi] (equation (2)).  This
+    file proves that it is a weighted mean of the nodes' values, with the
+    weights that the rules of Segment.v give, and the laws of these weights.
+    Equations (2), (3), (8), (9), (10), (11) for arbitrary durations and
+    windows; Uniform.v specialises them to the unit time line. *)
+
+From Coq Require Import Reals Lra Lia Arith.
+From Coquelicot Require Import Coquelicot.
+From ContAttn Require Import Calculus Phi Segment Sums.
+Open Scope R_scope.
+
+(** ** Time lines and curves: equation (3) *)
+
+(** Times do not decrease: durations are >= 0, and may be 0. *)
+Definition timeline (tau : nat -> R) (n : nat) : Prop :=
+  forall i, (i < n)%nat -> tau i <= tau (S i).
+Definition duration (tau : nat -> R) (i : nat) : R := tau (S i) - tau i.
+
+(** The reading of the node values u 0, ..., u n at time s. *)
+Fixpoint curve (tau u : nat -> R) (n : nat) (s : R) : R :=
+  match n with
+  | O => u O
+  | S m => if Rle_dec (tau (S m)) s then u (S m)
+           else if Rle_dec (tau m) s
+           then lerp (u m) (u (S m)) ((s - tau m) / (tau (S m) - tau m))
+           else curve tau u m s
+  end.
+
+Lemma timeline_le tau n i j : timeline tau n -> (i <= j)%nat -> (j <= n)%nat -> tau i <= tau j.
+Proof.
+  intros T L. induction L as [|j L IH]; intros H; [lra|].
+  apply Rle_trans with (tau j); [apply IH; lia | apply T; lia].
+Qed.
+Lemma timeline_shorter tau n m : timeline tau n -> (m <= n)%nat -> timeline tau m.
+Proof. intros T L i Hi. apply T. lia. Qed.
+
+(** (3): on segment i (from node i to node i+1) the curve is the linear
+    interpolation of its two nodes. *)
+Theorem eq3_curve tau u n i s : timeline tau n -> (i < n)%nat -> tau i <= s < tau (S i) ->
+  curve tau u n s = lerp (u i) (u (S i)) ((s - tau i) / (tau (S i) - tau i)).
+Proof.
+  induction n; intros T L H; [lia|]. simpl.
+  destruct (Nat.eq_dec i n) as [->|N].
+  - destruct (Rle_dec (tau (S n)) s); [lra|]. destruct (Rle_dec (tau n) s); [auto|lra].
+  - pose proof (timeline_le tau (S n) (S i) n T ltac:(lia) ltac:(lia)).
+    pose proof (T n ltac:(lia)).
+    destruct (Rle_dec (tau (S n)) s); [lra|]. destruct (Rle_dec (tau n) s); [lra|].
+    apply IHn; [eapply timeline_shorter; eauto | lia | exact H].
+Qed.
+(** The curve is held after the last node and before the first. *)
+Theorem curve_after tau u n s : tau n <= s -> curve tau u n s = u n.
+Proof. destruct n; intros H; simpl; [auto|]. destruct (Rle_dec (tau (S n)) s); [auto|lra]. Qed.
+Theorem curve_before tau u n s : timeline tau n -> s < tau 0%nat -> curve tau u n s = u 0%nat.
+Proof.
+  induction n; intros T H; simpl; [auto|].
+  pose proof (timeline_le tau (S n) 0 n T ltac:(lia) ltac:(lia)).
+  pose proof (timeline_le tau (S n) 0 (S n) T ltac:(lia) ltac:(lia)).
+  destruct (Rle_dec (tau (S n)) s); [lra|]. destruct (Rle_dec (tau n) s); [lra|].
+  apply IHn; [eapply timeline_shorter; eauto | exact H].
+Qed.
+(** At a node's time the curve has the node's value (the last of several at one time). *)
+Theorem curve_node tau u n i : timeline tau n -> (i <= n)%nat ->
+  (i = n \/ tau i < tau (S i)) -> curve tau u n (tau i) = u i.
+Proof.
+  intros T L [->|H].
+  - apply curve_after. lra.
+  - destruct (Nat.eq_dec i n) as [->|N]; [apply curve_after; lra|].
+    rewrite (eq3_curve tau u n i) by (auto; try lra; lia).
+    replace ((tau i - tau i) / (tau (S i) - tau i)) with 0 by (unfold Rdiv; ring). apply lerp_0.
+Qed.
+
+Lemma curve_ext tau u w n s : (forall i, (i <= n)%nat -> u i = w i) ->
+  curve tau u n s = curve tau w n s.
+Proof.
+  induction n; intros H; simpl; [apply H; lia|].
+  rewrite !H, IHn by (intros; try apply H; lia). auto.
+Qed.
+Lemma curve_lin tau u w c d n s :
+  curve tau (fun i => c * u i + d * w i) n s = c * curve tau u n s + d * curve tau w n s.
+Proof.
+  induction n; simpl; [auto|].
+  destruct (Rle_dec (tau (S n)) s); [auto|]. destruct (Rle_dec (tau n) s); [|exact IHn].
+  unfold lerp. ring.
+Qed.
+Lemma curve_const tau c n s : curve tau (fun _ => c) n s = c.
+Proof.
+  induction n; simpl; [auto|].
+  destruct (Rle_dec (tau (S n)) s); [auto|]. destruct (Rle_dec (tau n) s); [|exact IHn].
+  apply lerp_same.
+Qed.
+Lemma curve_bounds tau u n s l h : timeline tau n ->
+  (forall i, (i <= n)%nat -> l <= u i <= h) -> l <= curve tau u n s <= h.
+Proof.
+  induction n; intros T H; simpl; [apply H; lia|].
+  pose proof (H n ltac:(lia)). pose proof (H (S n) ltac:(lia)).
+  destruct (Rle_dec (tau (S n)) s); [lra|]. destruct (Rle_dec (tau n) s).
+  - set (fr := (s - tau n) / (tau (S n) - tau n)).
+    assert (0 <= fr <= 1).
+    { assert (0 < tau (S n) - tau n) by lra.
+      unfold fr; split; [apply Rdiv_le_0_compat; lra|].
+      apply (Rdiv_le_1 (s - tau n)); lra. }
+    unfold lerp. nra.
+  - apply IHn; [eapply timeline_shorter; eauto | intros; apply H; lia].
+Qed.
+
+(** The score of the interpolated key is the interpolation of the scores. *)
+Theorem score_of_curve tau n d q (K : nat -> nat -> R) s :
+  dot d q (fun e => curve tau (fun i => K i e) n s) = curve tau (fun i => dot d q (K i)) n s.
+Proof.
+  unfold dot. induction d; simpl; [now rewrite curve_const|].
+  rewrite IHd.
+  rewrite (curve_ext tau (fun i => sum (fun c => q c * K i c) d + q d * K i d)
+    (fun i => 1 * sum (fun c => q c * K i c) d + q d * K i d)) by (intros; ring).
+  rewrite curve_lin. ring.
+Qed.
+
+(** ** Windows and the visible part of a segment *)
+
+(** The nearest time inside the window. *)
+Definition clip (lo hi t : R) : R := Rmax lo (Rmin hi t).
+(** Decides a goal on clips by cases. *)
+Ltac clips :=
+  unfold clip;
+  repeat match goal with |- context [Rmin ?a ?b] =>
+    destruct (Rle_dec a b); [rewrite (Rmin_left a b) by lra | rewrite (Rmin_right a b) by lra] end;
+  unfold Rmax;
+  repeat match goal with |- context [Rle_dec ?a ?b] => destruct (Rle_dec a b) end; lra.
+Lemma clip_range lo hi t : lo <= hi -> lo <= clip lo hi t <= hi.
+Proof. intros H. unfold clip. split; [apply Rmax_l | apply Rmax_lub; [exact H | apply Rmin_l]]. Qed.
+Lemma clip_mono lo hi s t : s <= t -> clip lo hi s <= clip lo hi t.
+Proof.
+  intros H. unfold clip. apply Rle_max_compat_l. apply Rle_min_compat_l. exact H.
+Qed.
+Lemma clip_inside lo hi s t : s <= t -> clip lo hi s < clip lo hi t ->
+  s <= clip lo hi s /\ clip lo hi t <= t.
+Proof.
+  intros H. clips.
+Qed.
+Lemma clip_id lo hi t : lo <= t <= hi -> clip lo hi t = t.
+Proof.
+  intros H. clips.
+Qed.
+Lemma clip_low lo hi t : lo <= hi -> t <= lo -> clip lo hi t = lo.
+Proof.
+  intros H L. clips.
+Qed.
+Lemma clip_high lo hi t : lo <= hi -> hi <= t -> clip lo hi t = hi.
+Proof.
+  intros H L. clips.
+Qed.
+
+(** The fractions of segment i at which its visible part begins and ends. *)
+Definition enter (tau : nat -> R) (lo hi : R) (i : nat) : R :=
+  (clip lo hi (tau i) - tau i) / duration tau i.
+Definition leave (tau : nat -> R) (lo hi : R) (i : nat) : R :=
+  (clip lo hi (tau (S i)) - tau i) / duration tau i.
+
+(** A segment that is wholly inside the window is not cut. *)
+Lemma enter_leave_whole tau lo hi i : tau i < tau (S i) -> lo <= tau i -> tau (S i) <= hi ->
+  enter tau lo hi i = 0 /\ leave tau lo hi i = 1.
+Proof.
+  intros H L U. unfold enter, leave, duration. rewrite !clip_id by lra. split; field; lra.
+Qed.
+(** Where a part is visible it lies inside the segment. *)
+Lemma enter_leave_range tau lo hi i : tau i <= tau (S i) ->
+  clip lo hi (tau i) < clip lo hi (tau (S i)) ->
+  0 < duration tau i /\ 0 <= enter tau lo hi i /\ enter tau lo hi i < leave tau lo hi i
+  /\ leave tau lo hi i <= 1.
+Proof.
+  intros H C. destruct (clip_inside _ _ _ _ H C). unfold enter, leave, duration in *.
+  assert (0 < tau (S i) - tau i) by lra. repeat split; auto.
+  - apply Rdiv_le_0_compat; lra.
+  - apply Rmult_lt_compat_r; [now apply Rinv_0_lt_compat | lra].
+  - apply (Rdiv_le_1 (clip lo hi (tau (S i)) - tau i)); lra.
+Qed.
+(** Where nothing is visible the part has no length. *)
+Lemma enter_leave_empty tau lo hi i : clip lo hi (tau i) = clip lo hi (tau (S i)) ->
+  enter tau lo hi i = leave tau lo hi i.
+Proof. intros E. unfold enter, leave. now rewrite E. Qed.
+
+(** ** Piecewise integrals: additivity over segments *)
+
+(** If f is read from segment functions F i of the fraction, and is constant
+    before and after the nodes, then its integral over a window is a sum over
+    the visible parts. *)
+Lemma piecewise_integral tau n lo hi (f : R -> R) (F : nat -> R -> R) c0 c1 :
+  timeline tau n -> lo <= hi ->
+  (forall i, (i < n)%nat -> cts (F i)) ->
+  (forall i s, (i < n)%nat -> tau i <= s < tau (S i) ->
+     f s = F i ((s - tau i) / (tau (S i) - tau i))) ->
+  (forall s, s < tau 0%nat -> f s = c0) -> (forall s, tau n <= s -> f s = c1) ->
+  is_RInt f lo hi
+    ((clip lo hi (tau 0%nat) - lo) * c0
+     + sum (fun i => duration tau i * RInt (F i) (enter tau lo hi i) (leave tau lo hi i)) n
+     + (hi - clip lo hi (tau n)) * c1).
+Proof.
+  intros T W FC FE F0 F1.
+  assert (B : is_RInt f lo (clip lo hi (tau 0%nat)) ((clip lo hi (tau 0%nat) - lo) * c0)).
+  { pose proof (clip_range lo hi (tau 0%nat) W) as R.
+    apply (is_RInt_ext_le (fun _ => c0)); [lra | | apply is_RInt_const_R].
+    intros s Hs. symmetry. apply F0.
+    revert Hs. clips. }
+  assert (A : is_RInt f (clip lo hi (tau n)) hi ((hi - clip lo hi (tau n)) * c1)).
+  { pose proof (clip_range lo hi (tau n) W) as R.
+    apply (is_RInt_ext_le (fun _ => c1)); [lra | | apply is_RInt_const_R].
+    intros s Hs. symmetry. apply F1.
+    revert Hs. clips. }
+  assert (M : forall m, (m <= n)%nat -> is_RInt f (clip lo hi (tau 0%nat)) (clip lo hi (tau m))
+     (sum (fun i => duration tau i * RInt (F i) (enter tau lo hi i) (leave tau lo hi i)) m)).
+  { induction m; intros Hm; simpl; [apply is_RInt_point_R|].
+    apply (is_RInt_Chasles_R f _ (clip lo hi (tau m))); [apply IHm; lia|]. clear IHm B A.
+    pose proof (T m ltac:(lia)) as Tm.
+    pose proof (clip_mono lo hi (tau m) (tau (S m)) Tm) as Cm.
+    destruct Cm as [Cl | Ce].
+    2:{ rewrite (enter_leave_empty tau lo hi m Ce), RInt_point_R, Rmult_0_r, Ce.
+        apply is_RInt_point_R. }
+    destruct (clip_inside _ _ _ _ Tm Cl) as [I1 I2].
+    set (D := duration tau m). assert (HD : 0 < D) by (unfold D, duration; lra).
+    apply (is_RInt_ext_le (fun s => F m ((s - tau m) / D))); [lra | |].
+    { intros s Hs. symmetry. apply FE; [lia | lra]. }
+    apply (is_RInt_eq _ _ _ (RInt (fun s => F m ((s - tau m) / D))
+                               (clip lo hi (tau m)) (clip lo hi (tau (S m))))).
+    - apply is_RInt_cts. apply (cts_comp (F m) (fun s => (s - tau m) / D)); [apply FC; lia | cts].
+    - pose proof (RInt_affine (fun s => F m ((s - tau m) / D)) D (tau m)
+                    (enter tau lo hi m) (leave tau lo hi m)) as Aff.
+      unfold enter in Aff at 2. unfold leave in Aff at 2. fold D in Aff.
+      replace (D * ((clip lo hi (tau m) - tau m) / D) + tau m) with (clip lo hi (tau m))
+        in Aff by (field; lra).
+      replace (D * ((clip lo hi (tau (S m)) - tau m) / D) + tau m) with (clip lo hi (tau (S m)))
+        in Aff by (field; lra).
+      rewrite <- Aff.
+      + f_equal. apply RInt_ext_R. intros r. f_equal. field. lra.
+      + apply (cts_comp (F m) (fun s => (s - tau m) / D)); [apply FC; lia | cts]. }
+  apply (is_RInt_Chasles_R f lo (clip lo hi (tau n)) hi); [|exact A].
+  apply (is_RInt_Chasles_R f lo (clip lo hi (tau 0%nat))); [exact B | apply M; lia].
+Qed.
+
+(** ** From segments to nodes: the rearrangement (9), for any rule *)
+
+(** Node i collects the right share of the segment before it and the left share
+    of the segment after it; [before] and [after] are what the held parts give
+    to the first and the last node. *)
+Definition from_left (p : nat -> shares) (before : R) (i : nat) : R :=
+  match i with O => before | S j => right (p j) end.
+Definition from_right (p : nat -> shares) (after : R) (n i : nat) : R :=
+  if Nat.eqb i n then after else left (p i).
+Definition node_mass (p : nat -> shares) (before after : R) (n i : nat) : R :=
+  from_left p before i + from_right p after n i.
+
+(** (9): the sum over segments, rearranged over nodes. *)
+Theorem eq9_rearrange p before after n (v : nat -> R) :
+  before * v 0%nat + sum (fun i => left (p i) * v i + right (p i) * v (S i)) n + after * v n
+  = sum (fun i => node_mass p before after n i * v i) (S n).
+Proof.
+  rewrite sum_plus. unfold node_mass.
+  rewrite (sum_ext (fun i => (from_left p before i + from_right p after n i) * v i)
+    (fun i => from_left p before i * v i + from_right p after n i * v i)) by (intros; ring).
+  rewrite sum_plus, (sum_first (fun i => from_left p before i * v i)),
+    (sum_S (fun i => from_right p after n i * v i)).
+  rewrite (sum_ext (fun i => from_right p after n i * v i) (fun i => left (p i) * v i)).
+  - unfold from_right. rewrite Nat.eqb_refl. simpl from_left. ring.
+  - intros i Hi. unfold from_right. replace (Nat.eqb i n) with false; auto.
+    symmetry. apply Nat.eqb_neq. lia.
+Qed.
+Lemma node_mass_total p before after n :
+  sum (node_mass p before after n) (S n) = before + sum (fun i => mass (p i)) n + after.
+Proof.
+  rewrite (sum_ext _ (fun i => node_mass p before after n i * 1)) by (intros; ring).
+  rewrite <- (eq9_rearrange p before after n (fun _ => 1)), !Rmult_1_r.
+  f_equal. f_equal. apply sum_ext. intros. unfold mass. ring.
+Qed.
+
+(** ** The operator *)
+
+(** Shares of the visible part of segment i under the Linear rule. *)
+Definition visible (tau a : nat -> R) (lo hi : R) (i : nat) : shares :=
+  cut linear (enter tau lo hi i) (leave tau lo hi i) (duration tau i) (a i) (a (S i)).
+(** What the held parts of the curve give to the first and the last node. *)
+Definition held_before (tau a : nat -> R) (lo hi : R) : R :=
+  (clip lo hi (tau 0%nat) - lo) * exp (a 0%nat).
+Definition held_after (tau a : nat -> R) (n : nat) (lo hi : R) : R :=
+  (hi - clip lo hi (tau n)) * exp (a n).
+(** P_i, the mass of node i, and Z, the mass of all. *)
+Definition P (tau a : nat -> R) (n : nat) (lo hi : R) (i : nat) : R :=
+  node_mass (visible tau a lo hi) (held_before tau a lo hi) (held_after tau a n lo hi) n i.
+Definition Z (tau a : nat -> R) (n : nat) (lo hi : R) : R := sum (P tau a n lo hi) (S n).
+(** The weight of node i. *)
+Definition weight (tau a : nat -> R) (n : nat) (lo hi : R) (i : nat) : R :=
+  P tau a n lo hi i / Z tau a n lo hi.
+
+(** (2): continuous softmax attention over the window [lo, hi], component c of
+    the output; d is the dimension of queries and keys, K i e and V i c are
+    components of node i. *)
+Definition attention (scale : R) (d : nat) (q : nat -> R) (K V : nat -> nat -> R)
+    (tau : nat -> R) (n : nat) (lo hi : R) (c : nat) : R :=
+  RInt (fun s => exp (scale * dot d q (fun e => curve tau (fun i => K i e) n s))
+                 * curve tau (fun i => V i c) n s) lo hi
+  / RInt (fun s => exp (scale * dot d q (fun e => curve tau (fun i => K i e) n s))) lo hi.
+(** The score of node i. *)
+Definition score (scale : R) (d : nat) (q : nat -> R) (K : nat -> nat -> R) (i : nat) : R :=
+  scale * dot d q (K i).
+
+(** (8): the numerator as a sum over the visible parts of segments. *)
+Theorem eq8_numerator tau a v n lo hi : timeline tau n -> lo <= hi ->
+  is_RInt (fun s => exp (curve tau a n s) * curve tau v n s) lo hi
+    (held_before tau a lo hi * v 0%nat
+     + sum (fun i => left (visible tau a lo hi i) * v i + right (visible tau a lo hi i) * v (S i)) n
+     + held_after tau a n lo hi * v n).
+Proof.
+  intros T W.
+  pose proof (piecewise_integral tau n lo hi (fun s => exp (curve tau a n s) * curve tau v n s)
+    (fun i r => exp (lerp (a i) (a (S i)) r) * lerp (v i) (v (S i)) r)
+    (exp (a 0%nat) * v 0%nat) (exp (a n) * v n) T W) as I.
+  eapply is_RInt_eq; [apply I|].
+  - intros i _. apply cts_moment, cts_lerp.
+  - intros i s Hi Hs. now rewrite !(eq3_curve tau _ n i s T Hi Hs).
+  - intros s Hs. now rewrite !curve_before.
+  - intros s Hs. now rewrite !curve_after.
+  - unfold held_before, held_after. rewrite !Rmult_assoc. f_equal. f_equal.
+    apply sum_ext. intros i Hi. unfold visible. rewrite <- linear_cut_value. reflexivity.
+Qed.
+(** (8), the denominator: the sum of the masses. *)
+Theorem eq8_denominator tau a n lo hi : timeline tau n -> lo <= hi ->
+  is_RInt (fun s => exp (curve tau a n s)) lo hi
+    (held_before tau a lo hi + sum (fun i => mass (visible tau a lo hi i)) n
+     + held_after tau a n lo hi).
+Proof.
+  intros T W.
+  apply (is_RInt_ext_R (fun s => exp (curve tau a n s) * curve tau (fun _ => 1) n s)).
+  { intros s _. rewrite curve_const. ring. }
+  apply (is_RInt_eq _ _ _ _ _ (eq8_numerator tau a (fun _ => 1) n lo hi T W)).
+  rewrite !Rmult_1_r. f_equal. f_equal. apply sum_ext. intros. unfold mass. ring.
+Qed.
+
+(** (9): the numerator and the denominator over nodes. *)
+Theorem eq9_numerator tau a v n lo hi : timeline tau n -> lo <= hi ->
+  is_RInt (fun s => exp (curve tau a n s) * curve tau v n s) lo hi
+    (sum (fun i => P tau a n lo hi i * v i) (S n)).
+Proof.
+  intros T W. apply (is_RInt_eq _ _ _ _ _ (eq8_numerator tau a v n lo hi T W)).
+  apply eq9_rearrange.
+Qed.
+Theorem eq9_denominator tau a n lo hi : timeline tau n -> lo <= hi ->
+  is_RInt (fun s => exp (curve tau a n s)) lo hi (Z tau a n lo hi).
+Proof.
+  intros T W. apply (is_RInt_eq _ _ _ _ _ (eq8_denominator tau a n lo hi T W)).
+  symmetry. apply node_mass_total.
+Qed.
+
+(** The attention output written with scores. *)
+Lemma attention_scores scale d q K V tau n lo hi c :
+  attention scale d q K V tau n lo hi c =
+  RInt (fun s => exp (curve tau (score scale d q K) n s) * curve tau (fun i => V i c) n s) lo hi
+  / RInt (fun s => exp (curve tau (score scale d q K) n s)) lo hi.
+Proof.
+  assert (E : forall s, scale * dot d q (fun e => curve tau (fun i => K i e) n s)
+                        = curve tau (score scale d q K) n s).
+  { intros s. rewrite score_of_curve. unfold score.
+    rewrite (curve_ext tau (fun i => scale * dot d q (K i))
+      (fun i => scale * dot d q (K i) + 0 * 0)) by (intros; ring).
+    rewrite (curve_lin tau (fun i => dot d q (K i)) (fun _ => 0)). ring. }
+  unfold attention. unfold Rdiv; apply f_equal2; [|apply f_equal]; apply RInt_ext_R; intros s; now rewrite E.
+Qed.
+
+(** (11), before taking logarithms: o = sum_i P_i v_i / sum_i P_i. *)
+Theorem attention_nodes scale d q K V tau n lo hi c : timeline tau n -> lo <= hi ->
+  attention scale d q K V tau n lo hi c =
+  sum (fun i => P tau (score scale d q K) n lo hi i * V i c) (S n)
+  / sum (P tau (score scale d q K) n lo hi) (S n).
+Proof.
+  intros T W. rewrite attention_scores.
+  rewrite (is_RInt_value _ _ _ _ (eq9_numerator tau (score scale d q K) (fun i => V i c) n lo hi T W)).
+  rewrite (is_RInt_value _ _ _ _ (eq9_denominator tau (score scale d q K) n lo hi T W)).
+  reflexivity.
+Qed.
+
+(** ** Signs of the masses; the weights are a convex combination *)
+
+Lemma visible_nonneg tau a lo hi i : tau i <= tau (S i) ->
+  0 <= left (visible tau a lo hi i) /\ 0 <= right (visible tau a lo hi i)
+  /\ 0 <= coupling (visible tau a lo hi i).
+Proof.
+  intros H. unfold visible.
+  destruct (clip_mono lo hi _ _ H) as [C|C].
+  - destruct (enter_leave_range tau lo hi i H C) as (HD & H0 & HL & H1).
+    apply linear_cut_nonneg; lra.
+  - rewrite (enter_leave_empty tau lo hi i C), linear_cut_integral. cbn [left right coupling].
+    unfold moment. rewrite !RInt_point_R. lra.
+Qed.
+Lemma visible_pos tau a lo hi i : tau i <= tau (S i) ->
+  clip lo hi (tau i) < clip lo hi (tau (S i)) ->
+  0 < left (visible tau a lo hi i) /\ 0 < right (visible tau a lo hi i).
+Proof.
+  intros H C. unfold visible.
+  destruct (enter_leave_range tau lo hi i H C) as (HD & H0 & HL & H1).
+  destruct (linear_cut_pos (duration tau i) (a i) (a (S i)) _ _ HD H0 HL H1) as (L & R & _). auto.
+Qed.
+Lemma held_nonneg tau a n lo hi : lo <= hi ->
+  0 <= held_before tau a lo hi /\ 0 <= held_after tau a n lo hi.
+Proof.
+  intros W. unfold held_before, held_after.
+  pose proof (clip_range lo hi (tau 0%nat) W). pose proof (clip_range lo hi (tau n) W).
+  split; apply Rmult_le_pos; try lra; left; apply exp_pos.
+Qed.
+
+(** Masses are never negative ... *)
+Theorem P_nonneg tau a n lo hi i : timeline tau n -> lo <= hi -> (i <= n)%nat ->
+  0 <= P tau a n lo hi i.
+Proof.
+  intros T W L. destruct (held_nonneg tau a n lo hi W) as [HB HA].
+  unfold P, node_mass, from_left, from_right. apply Rplus_le_le_0_compat.
+  - destruct i; [exact HB|]. apply visible_nonneg, T. lia.
+  - destruct (Nat.eqb_spec i n); [exact HA|]. apply visible_nonneg, T. lia.
+Qed.
+(** ... and positive for both nodes of a segment of which a part of positive length is visible. *)
+Theorem P_pos_left tau a n lo hi i : timeline tau n -> lo <= hi -> (i < n)%nat ->
+  clip lo hi (tau i) < clip lo hi (tau (S i)) -> 0 < P tau a n lo hi i.
+Proof.
+  intros T W L C. destruct (visible_pos tau a lo hi i (T i L) C) as [HL _].
+  unfold P, node_mass. apply Rplus_le_lt_0_compat.
+  - unfold from_left. destruct i; [now apply (held_nonneg tau a n)|]. apply visible_nonneg, T. lia.
+  - unfold from_right. destruct (Nat.eqb_spec i n); [lia | exact HL].
+Qed.
+Theorem P_pos_right tau a n lo hi i : timeline tau n -> lo <= hi -> (i < n)%nat ->
+  clip lo hi (tau i) < clip lo hi (tau (S i)) -> 0 < P tau a n lo hi (S i).
+Proof.
+  intros T W L C. destruct (visible_pos tau a lo hi i (T i L) C) as [_ HR].
+  unfold P, node_mass. apply Rplus_lt_le_0_compat.
+  - exact HR.
+  - unfold from_right. destruct (Nat.eqb_spec (S i) n); [now apply held_nonneg|].
+    apply visible_nonneg, T. lia.
+Qed.
+
+(** The total mass of a window of positive length is positive. *)
+Theorem Z_pos tau a n lo hi : timeline tau n -> lo < hi -> 0 < Z tau a n lo hi.
+Proof.
+  intros T W.
+  set (m := - sum (fun i => Rabs (a i)) (S n)).
+  assert (M : forall i, (i <= n)%nat -> m <= a i).
+  { intros i Hi. unfold m.
+    assert (Rabs (a i) <= sum (fun i => Rabs (a i)) (S n)).
+    { rewrite <- (sum_delta (fun i => Rabs (a i)) (S n) i) by lia. apply sum_le. intros j _.
+      pose proof (Rabs_pos (a j)). unfold delta. destruct (Nat.eqb i j); lra. }
+    pose proof (Rle_abs (- a i)). rewrite Rabs_Ropp in *. lra. }
+  apply Rlt_le_trans with ((hi - lo) * exp m).
+  { apply Rmult_lt_0_compat; [lra | apply exp_pos]. }
+  apply (is_RInt_le (fun _ => exp m) (fun s => exp (curve tau a n s)) lo hi); try lra.
+  - apply is_RInt_const_R.
+  - apply eq9_denominator; [exact T | lra].
+  - intros s _. apply exp_le_mono.
+    set (h := sum (fun i => Rabs (a i)) (S n)).
+    apply (curve_bounds tau a n s m h T). intros i Hi. split; [now apply M|].
+    unfold h. apply Rle_trans with (Rabs (a i)); [apply Rle_abs|].
+    rewrite <- (sum_delta (fun i => Rabs (a i)) (S n) i) by lia. apply sum_le. intros j _.
+    pose proof (Rabs_pos (a j)). unfold delta. destruct (Nat.eqb i j); lra.
+Qed.
+
+(** Weights are >= 0 and sum to one. *)
+Theorem weights_nonneg tau a n lo hi i : timeline tau n -> lo < hi -> (i <= n)%nat ->
+  0 <= weight tau a n lo hi i.
+Proof.
+  intros T W L. apply Rdiv_le_0_compat; [apply P_nonneg; auto; lra | now apply Z_pos].
+Qed.
+Theorem weights_sum_one tau a n lo hi : timeline tau n -> lo < hi ->
+  sum (weight tau a n lo hi) (S n) = 1.
+Proof.
+  intros T W. pose proof (Z_pos tau a n lo hi T W) as ZP.
+  rewrite (sum_ext _ (fun i => / Z tau a n lo hi * P tau a n lo hi i))
+    by (intros; unfold weight, Rdiv; ring).
+  rewrite sum_scal. fold (Z tau a n lo hi). field. lra.
+Qed.
+(** o is the convex combination of the values with these weights. *)
+Theorem attention_weights scale d q K V tau n lo hi c : timeline tau n -> lo <= hi ->
+  attention scale d q K V tau n lo hi c =
+  sum (fun i => weight tau (score scale d q K) n lo hi i * V i c) (S n).
+Proof.
+  intros T W. rewrite attention_nodes by auto. fold (Z tau (score scale d q K) n lo hi).
+  unfold Rdiv. rewrite Rmult_comm, <- sum_scal. apply sum_ext. intros. unfold weight, Rdiv. ring.
+Qed.
+(** o lies in the convex hull of the values of the nodes with positive mass: every half-space
+    {v : l <= g.v <= u} that contains those values contains o (vector values with m components). *)
+Theorem attention_hull scale d q K V tau n lo hi m (g : nat -> R) l u :
+  timeline tau n -> lo < hi ->
+  (forall i, (i <= n)%nat -> 0 < P tau (score scale d q K) n lo hi i -> l <= dot m g (V i) <= u) ->
+  l <= dot m g (attention scale d q K V tau n lo hi) <= u.
+Proof.
+  intros T W H. set (w := weight tau (score scale d q K) n lo hi).
+  assert (E : dot m g (attention scale d q K V tau n lo hi)
+              = sum (fun i => w i * dot m g (V i)) (S n)).
+  { unfold dot. rewrite (sum_ext _ (fun c => sum (fun i => w i * (g c * V i c)) (S n))).
+    - rewrite sum_swap. apply sum_ext. intros i _. now rewrite sum_scal.
+    - intros c _. rewrite attention_weights by (auto; lra). rewrite <- sum_scal.
+      apply sum_ext. intros. unfold w. ring. }
+  assert (N : forall i, (i < S n)%nat -> 0 <= w i) by (intros; apply weights_nonneg; auto; lia).
+  assert (O : sum w (S n) = 1) by now apply weights_sum_one.
+  assert (B : forall i, (i < S n)%nat -> w i * l <= w i * dot m g (V i) <= w i * u).
+  { intros i Hi. destruct (N i Hi) as [Hp | Hz].
+    - assert (Hw : 0 < P tau (score scale d q K) n lo hi i).
+      { unfold w, weight, Rdiv in Hp.
+        destruct (P_nonneg tau (score scale d q K) n lo hi i T ltac:(lra) ltac:(lia)) as [|Q]; auto.
+        rewrite <- Q, Rmult_0_l in Hp. lra. }
+      specialize (H i ltac:(lia) Hw). split; apply Rmult_le_compat_l; lra.
+    - rewrite <- Hz. lra. }
+  rewrite E. split.
+  - rewrite <- (Rmult_1_l l), <- O, Rmult_comm, <- sum_scal. apply sum_le.
+    intros i Hi. specialize (B i Hi). lra.
+  - rewrite <- (Rmult_1_l u), <- O, Rmult_comm, <- sum_scal. apply sum_le.
+    intros i Hi. specialize (B i Hi). lra.
+Qed.
+
+(** ** (10) and (11) with logarithms *)
+
+(** b_i = log P_i - a_i. *)
+Definition bias (tau a : nat -> R) (n : nat) (lo hi : R) (i : nat) : R :=
+  ln (P tau a n lo hi i) - a i.
+
+Theorem exp_bias tau a n lo hi i : 0 < P tau a n lo hi i ->
+  exp (a i + bias tau a n lo hi i) = P tau a n lo hi i.
+Proof.
+  intros H. unfold bias. replace (a i + (ln (P tau a n lo hi i) - a i)) with (ln (P tau a n lo hi i))
+    by ring. now apply exp_ln.
+Qed.
+
+(** (10) on a window that holds the whole line, positive durations:
+    e^{b_i} = D_i phi2(a_{i-1} - a_i) + D_{i+1} phi2(a_{i+1} - a_i), one term at either end. *)
+Lemma visible_full tau a n i : timeline tau n -> (i < n)%nat -> tau i < tau (S i) ->
+  visible tau a (tau 0%nat) (tau n) i = linear (duration tau i) (a i) (a (S i)).
+Proof.
+  intros T L H. unfold visible.
+  destruct (enter_leave_whole tau (tau 0%nat) (tau n) i) as [-> ->]; auto.
+  - apply (timeline_le tau n); auto; lia.
+  - apply (timeline_le tau n); auto; lia.
+  - apply linear_whole.
+Qed.
+Lemma held_full tau a n : timeline tau n ->
+  held_before tau a (tau 0%nat) (tau n) = 0 /\ held_after tau a n (tau 0%nat) (tau n) = 0.
+Proof.
+  intros T. pose proof (timeline_le tau n 0 n T ltac:(lia) ltac:(lia)).
+  unfold held_before, held_after. rewrite !clip_id by lra. split; ring.
+Qed.
+Definition increasing (tau : nat -> R) (n : nat) : Prop :=
+  forall i, (i < n)%nat -> tau i < tau (S i).
+Lemma increasing_timeline tau n : increasing tau n -> timeline tau n.
+Proof. intros H i L. left. now apply H. Qed.
+
+Theorem eq10_first tau a n : increasing tau n -> (0 < n)%nat ->
+  P tau a n (tau 0%nat) (tau n) 0 =
+  exp (a 0%nat) * (duration tau 0 * phi2 (a 1%nat - a 0%nat)).
+Proof.
+  intros I L. pose proof (increasing_timeline _ _ I) as T.
+  unfold P, node_mass, from_left, from_right. destruct (held_full tau a n T) as [-> _].
+  destruct (Nat.eqb_spec 0 n); [lia|]. rewrite visible_full by (auto; apply I; lia).
+  cbn [linear left]. ring.
+Qed.
+Theorem eq10_inner tau a n i : increasing tau n -> (S i < n)%nat ->
+  P tau a n (tau 0%nat) (tau n) (S i) =
+  exp (a (S i)) * (duration tau i * phi2 (a i - a (S i))
+                   + duration tau (S i) * phi2 (a (S (S i)) - a (S i))).
+Proof.
+  intros I L. pose proof (increasing_timeline _ _ I) as T.
+  unfold P, node_mass, from_left, from_right.
+  destruct (Nat.eqb_spec (S i) n); [lia|].
+  rewrite !visible_full by (auto; try apply I; lia). cbn [linear left right]. ring.
+Qed.
+Theorem eq10_last tau a m : increasing tau (S m) ->
+  P tau a (S m) (tau 0%nat) (tau (S m)) (S m) =
+  exp (a (S m)) * (duration tau m * phi2 (a m - a (S m))).
+Proof.
+  intros I. pose proof (increasing_timeline _ _ I) as T.
+  unfold P, node_mass, from_left, from_right. destruct (held_full tau a (S m) T) as [_ ->].
+  rewrite Nat.eqb_refl. rewrite visible_full by (auto; apply I; lia).
+  cbn [linear left right]. ring.
+Qed.
+
+(** (11): o as a softmax over the nodes with the bias b, where every node has positive mass. *)
+Theorem eq11_window scale d q K V tau n lo hi c : timeline tau n -> lo <= hi ->
+  let a := score scale d q K in
+  (forall i, (i <= n)%nat -> 0 < P tau a n lo hi i) ->
+  attention scale d q K V tau n lo hi c =
+  sum (fun i => exp (a i + bias tau a n lo hi i) * V i c) (S n)
+  / sum (fun i => exp (a i + bias tau a n lo hi i)) (S n).
+Proof.
+  intros T W a H. rewrite attention_nodes by auto. fold a.
+  unfold Rdiv; apply f_equal2; [|apply f_equal]; apply sum_ext; intros i Hi; rewrite exp_bias; auto; apply H; lia.
+Qed.
+(** On a line with positive durations and the whole window that is every node. *)
+Theorem P_pos_full tau a n i : increasing tau n -> (0 < n)%nat -> (i <= n)%nat ->
+  0 < P tau a n (tau 0%nat) (tau n) i.
+Proof.
+  intros I L Hi. pose proof (increasing_timeline _ _ I) as T.
+  pose proof (timeline_le tau n 0 n T ltac:(lia) ltac:(lia)).
+  assert (C : forall j, (j < n)%nat -> clip (tau 0%nat) (tau n) (tau j)
+                                     < clip (tau 0%nat) (tau n) (tau (S j))).
+  { intros j Hj. pose proof (timeline_le tau n 0 j T ltac:(lia) ltac:(lia)).
+    pose proof (timeline_le tau n (S j) n T ltac:(lia) ltac:(lia)). pose proof (I j Hj).
+    rewrite !clip_id by lra. exact (I j Hj). }
+  destruct (Nat.eq_dec i n) as [->|N].
+  - destruct n; [lia|]. apply P_pos_right; auto.
+  - apply P_pos_left; auto; [lia | apply C; lia].
+Qed.
