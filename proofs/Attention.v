@@ -178,6 +178,15 @@ Proof.
   - apply Rmult_lt_compat_r; [now apply Rinv_0_lt_compat | lra].
   - apply (Rdiv_le_1 (clip lo hi (tau (S i)) - tau i)); lra.
 Qed.
+(** The visible duration of a segment. *)
+Lemma visible_duration tau lo hi i : tau i <= tau (S i) ->
+  duration tau i * (leave tau lo hi i - enter tau lo hi i)
+  = clip lo hi (tau (S i)) - clip lo hi (tau i).
+Proof.
+  intros [H|H]; unfold enter, leave, duration.
+  - field. lra.
+  - rewrite <- H. ring.
+Qed.
 (** Where nothing is visible the part has no length. *)
 Lemma enter_leave_empty tau lo hi i : clip lo hi (tau i) = clip lo hi (tau (S i)) ->
   enter tau lo hi i = leave tau lo hi i.
@@ -191,9 +200,9 @@ Proof. intros E. unfold enter, leave. now rewrite E. Qed.
 Lemma piecewise_integral tau n lo hi (f : R -> R) (F : nat -> R -> R) c0 c1 :
   timeline tau n -> lo <= hi ->
   (forall i, (i < n)%nat -> cts (F i)) ->
-  (forall i s, (i < n)%nat -> tau i <= s < tau (S i) ->
+  (forall i s, (i < n)%nat -> tau i < s < tau (S i) ->
      f s = F i ((s - tau i) / (tau (S i) - tau i))) ->
-  (forall s, s < tau 0%nat -> f s = c0) -> (forall s, tau n <= s -> f s = c1) ->
+  (forall s, s < tau 0%nat -> f s = c0) -> (forall s, tau n < s -> f s = c1) ->
   is_RInt f lo hi
     ((clip lo hi (tau 0%nat) - lo) * c0
      + sum (fun i => duration tau i * RInt (F i) (enter tau lo hi i) (leave tau lo hi i)) n
@@ -318,9 +327,9 @@ Proof.
     (exp (a 0%nat) * v 0%nat) (exp (a n) * v n) T W) as I.
   eapply is_RInt_eq; [apply I|].
   - intros i _. apply cts_moment, cts_lerp.
-  - intros i s Hi Hs. now rewrite !(eq3_curve tau _ n i s T Hi Hs).
+  - intros i s Hi Hs. rewrite !(eq3_curve tau _ n i s T Hi) by lra. reflexivity.
   - intros s Hs. now rewrite !curve_before.
-  - intros s Hs. now rewrite !curve_after.
+  - intros s Hs. now rewrite !curve_after by lra.
   - unfold held_before, held_after. rewrite !Rmult_assoc. f_equal. f_equal.
     apply sum_ext. intros i Hi. unfold visible. rewrite <- linear_cut_value. reflexivity.
 Qed.
