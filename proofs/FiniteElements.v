@@ -65,7 +65,8 @@ Proof.
   - intros i s Hi Hs. rewrite !(eq3_curve tau _ n i s T Hi) by lra. reflexivity.
   - intros s Hs. now rewrite !curve_before.
   - intros s Hs. now rewrite !curve_after by lra.
-  - clear I. unfold P. rewrite <- eq9_rearrange. unfold held_before, held_after.
+  - clear I. unfold P. rewrite <- (eq9_rearrange _ _ _ n (fun i => v i * w i)).
+    unfold held_before, held_after.
     assert (E : forall i, duration tau i * moment (a i) (a (S i)) (enter tau lo hi i) (leave tau lo hi i)
         (fun r => lerp (v i) (v (S i)) r * lerp (w i) (w (S i)) r)
       = (left (visible tau a lo hi i) * (v i * w i) + right (visible tau a lo hi i) * (v (S i) * w (S i)))
@@ -78,6 +79,9 @@ Proof.
       rewrite (moment_lin _ _ _ _ (fun r => 1 - r) (fun r => v (S i) * w (S i) * r
                   + - ((v (S i) - v i) * (w (S i) - w i)) * (r * (1 - r)))) by cts.
       rewrite (moment_lin _ _ _ _ (fun r => r) (fun r => r * (1 - r))) by cts. ring. }
+    change (fun i => duration tau i * RInt _ _ _) with
+      (fun i => duration tau i * moment (a i) (a (S i)) (enter tau lo hi i) (leave tau lo hi i)
+        (fun r => lerp (v i) (v (S i)) r * lerp (w i) (w (S i)) r)).
     rewrite (sum_ext _ _ n (fun i _ => E i)), sum_plus, sum_scal. ring.
 Qed.
 
@@ -92,7 +96,7 @@ Theorem mass_matrix_entry tau a n lo hi i j : timeline tau n -> lo <= hi ->
   = P tau a n lo hi i * delta j i
     + diffusion (fun k => coupling (visible tau a lo hi k)) (delta j) n i.
 Proof.
-  intros T W Hi Hj. unfold mass_matrix.
+  intros T W Hi Hj. unfold mass_matrix, hat.
   rewrite (is_RInt_value _ _ _ _ (mass_form tau a (delta i) (delta j) n lo hi T W)).
   rewrite (sum_ext (fun k => P tau a n lo hi k * (delta i k * delta j k))
     (fun k => P tau a n lo hi k * delta j k * delta i k)) by (intros; ring).
