@@ -298,6 +298,9 @@ Definition held_after (tau a : nat -> R) (n : nat) (lo hi : R) : R :=
 Definition P (tau a : nat -> R) (n : nat) (lo hi : R) (i : nat) : R :=
   node_mass (visible tau a lo hi) (held_before tau a lo hi) (held_after tau a n lo hi) n i.
 Definition Z (tau a : nat -> R) (n : nat) (lo hi : R) : R := sum (P tau a n lo hi) (S n).
+(** The numerator over nodes, component c. *)
+Definition sum_PV (tau a : nat -> R) (V : nat -> nat -> R) (n : nat) (lo hi : R) (c : nat) : R :=
+  sum (fun i => P tau a n lo hi i * V i c) (S n).
 (** The weight of node i. *)
 Definition weight (tau a : nat -> R) (n : nat) (lo hi : R) (i : nat) : R :=
   P tau a n lo hi i / Z tau a n lo hi.

@@ -8,7 +8,8 @@
     however the segments are split: tiles, split keys and threads rely on this. *)
 
 From Coq Require Import Reals Lra Lia List FunctionalExtensionality.
-From ContAttn Require Import Calculus Phi Segment.
+From Coquelicot Require Hierarchy RInt.
+From ContAttn Require Import Calculus Phi Segment Sums Attention.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -295,4 +296,53 @@ Proof.
         pose proof (Rmax_l (score0 q) (score1 q)). pose proof (Rmax_r (score0 q) (score1 q)). lra.
     + injection E as <- _ _. destruct Hp as [Hp | [<- | []]]; [|tauto].
       exact (IH m1 k1 o1 eq_refl p Hp M).
+Qed.
+
+(** ** States and the operator *)
+
+(** The visible segments of a window, for a query with scores a. *)
+Definition window_pieces (tau a : nat -> R) (V : nat -> nat -> R) (n : nat) (lo hi : R) : list piece :=
+  map (fun i => Piece (a i) (a (S i)) (visible tau a lo hi i) (V i) (V (S i))) (seq 0 n).
+
+Lemma total_mass_seq (f : nat -> piece) n : total_mass (map f (seq 0 n)) = sum (fun i => mass (part (f i))) n.
+Proof. induction n; [reflexivity|]. rewrite seq_S, map_app, total_mass_app, IHn. simpl. ring. Qed.
+Lemma total_value_seq (f : nat -> piece) n c :
+  total_value (map f (seq 0 n)) c
+  = sum (fun i => left (part (f i)) * value0 (f i) c + right (part (f i)) * value1 (f i) c) n.
+Proof. induction n; [reflexivity|]. rewrite seq_S, map_app, total_value_app, IHn. simpl. ring. Qed.
+
+(** A window inside the nodes, its segments split in any way: the merged state holds the output
+    and log Z of the whole window. *)
+Theorem row_state_is_attention scale d q K V tau n lo hi t : timeline tau n ->
+  tau 0%nat <= lo -> lo < hi -> hi <= tau n ->
+  let a := score scale d q K in
+  segments t = window_pieces tau a V n lo hi ->
+  exists m k u, execute t = Mass m k u
+    /\ (forall c, u c = attention scale d q K V tau n lo hi c)
+    /\ m + ln k = ln (RInt.RInt (V := Hierarchy.R_CompleteNormedModule)
+                        (fun s => exp (curve tau a n s)) lo hi).
+Proof.
+  intros T L0 W L1 a E.
+  assert (VP : Forall piece_valid (segments t)).
+  { rewrite E. apply Forall_forall. intros p Hp. apply in_map_iff in Hp.
+    destruct Hp as (i & <- & Hi). apply in_seq in Hi.
+    destruct (visible_nonneg tau a lo hi i) as (? & ? & _); [apply T; lia | split; assumption]. }
+  assert (HB : held_before tau a lo hi = 0 /\ held_after tau a n lo hi = 0).
+  { unfold held_before, held_after. rewrite clip_low, clip_high by lra. split; ring. }
+  destruct HB as [HB HA].
+  assert (TM : total_mass (segments t) = Z tau a n lo hi).
+  { rewrite E. unfold window_pieces. rewrite total_mass_seq. unfold Z, P.
+    rewrite node_mass_total, HB, HA. simpl. ring. }
+  assert (TV : forall c, total_value (segments t) c = sum_PV tau a V n lo hi c).
+  { intros c. rewrite E. unfold window_pieces. rewrite total_value_seq. unfold sum_PV, P.
+    rewrite <- (eq9_rearrange (visible tau a lo hi) _ _ n (fun i => V i c)), HB, HA. simpl. ring. }
+  pose proof (Z_pos tau a n lo hi T W) as ZP.
+  pose proof (plan_result t VP) as R. destruct (execute t) as [|v|m k u] eqn:X.
+  - simpl in R. rewrite R in TM. simpl in TM. lra.
+  - destruct R as (R & _). lra.
+  - exists m, k, u. split; [reflexivity|]. split.
+    + intros c. destruct R as (_ & _ & R). rewrite R, TV, TM.
+      rewrite attention_nodes by (auto; lra). reflexivity.
+    + rewrite (state_lse m k u _ R), TM. f_equal. symmetry.
+      apply is_RInt_value, eq9_denominator; [exact T | lra].
 Qed.
