@@ -39,8 +39,8 @@ Qed.
 Lemma timeline_shorter tau n m : timeline tau n -> (m <= n)%nat -> timeline tau m.
 Proof. intros T L i Hi. apply T. lia. Qed.
 
-(** (3): on segment i (from node i to node i+1) the curve is the linear
-    interpolation of its two nodes. *)
+(** [(3)] On segment i the curve is the linear interpolation of its two nodes, at any spacing.
+    *)
 Theorem eq3_curve tau u n i s : timeline tau n -> (i < n)%nat -> tau i <= s < tau (S i) ->
   curve tau u n s = lerp (u i) (u (S i)) ((s - tau i) / (tau (S i) - tau i)).
 Proof.
@@ -52,9 +52,12 @@ Proof.
     destruct (Rle_dec (tau (S n)) s); [lra|]. destruct (Rle_dec (tau n) s); [lra|].
     apply IHn; [eapply timeline_shorter; eauto | lia | exact H].
 Qed.
-(** The curve is held after the last node and before the first. *)
+
+(** [(3)] The curve is held constant after the last node. *)
 Theorem curve_after tau u n s : tau n <= s -> curve tau u n s = u n.
 Proof. destruct n; intros H; simpl; [auto|]. destruct (Rle_dec (tau (S n)) s); [auto|lra]. Qed.
+
+(** [(3)] The curve is held constant before the first node. *)
 Theorem curve_before tau u n s : timeline tau n -> s < tau 0%nat -> curve tau u n s = u 0%nat.
 Proof.
   induction n; intros T H; simpl; [auto|].
@@ -63,7 +66,9 @@ Proof.
   destruct (Rle_dec (tau (S n)) s); [lra|]. destruct (Rle_dec (tau n) s); [lra|].
   apply IHn; [eapply timeline_shorter; eauto | exact H].
 Qed.
-(** At a node's time the curve has the node's value (the last of several at one time). *)
+
+(** [(3)] At a node's time the curve has the node's value (of several nodes at one time, the
+    last one's). *)
 Theorem curve_node tau u n i : timeline tau n -> (i <= n)%nat ->
   (i = n \/ tau i < tau (S i)) -> curve tau u n (tau i) = u i.
 Proof.
@@ -108,7 +113,7 @@ Proof.
   - apply IHn; [eapply timeline_shorter; eauto | intros; apply H; lia].
 Qed.
 
-(** The score of the interpolated key is the interpolation of the scores. *)
+(** [(3)] The score of the interpolated key is the interpolation of the scores. *)
 Theorem score_of_curve tau n d q (K : nat -> nat -> R) s :
   dot d q (fun e => curve tau (fun i => K i e) n s) = curve tau (fun i => dot d q (K i)) n s.
 Proof.
@@ -261,7 +266,8 @@ Definition from_right (p : nat -> shares) (after : R) (n i : nat) : R :=
 Definition node_mass (p : nat -> shares) (before after : R) (n i : nat) : R :=
   from_left p before i + from_right p after n i.
 
-(** (9): the sum over segments, rearranged over nodes. *)
+(** [(9)] For any rule: the sum of L_i v_{i-1} + R_i v_i over segments, with held parts, is the
+    sum of P_i v_i over nodes. *)
 Theorem eq9_rearrange p before after n (v : nat -> R) :
   before * v 0%nat + sum (fun i => left (p i) * v i + right (p i) * v (S i)) n + after * v n
   = sum (fun i => node_mass p before after n i * v i) (S n).
@@ -317,7 +323,8 @@ Definition attention (scale : R) (d : nat) (q : nat -> R) (K V : nat -> nat -> R
 Definition score (scale : R) (d : nat) (q : nat -> R) (K : nat -> nat -> R) (i : nat) : R :=
   scale * dot d q (K i).
 
-(** (8): the numerator as a sum over the visible parts of segments. *)
+(** [(8)] The numerator of (2) over any window is the sum of L v + R v over the visible parts
+    of segments, plus the held parts. *)
 Theorem eq8_numerator tau a v n lo hi : timeline tau n -> lo <= hi ->
   is_RInt (fun s => exp (curve tau a n s) * curve tau v n s) lo hi
     (held_before tau a lo hi * v 0%nat
@@ -336,7 +343,9 @@ Proof.
   - unfold held_before, held_after. rewrite !Rmult_assoc. f_equal. f_equal.
     apply sum_ext. intros i Hi. unfold visible. rewrite <- linear_cut_value. reflexivity.
 Qed.
-(** (8), the denominator: the sum of the masses. *)
+
+(** [(8)] The denominator of (2) over any window is the sum of the masses of the visible parts,
+    plus the held parts. *)
 Theorem eq8_denominator tau a n lo hi : timeline tau n -> lo <= hi ->
   is_RInt (fun s => exp (curve tau a n s)) lo hi
     (held_before tau a lo hi + sum (fun i => mass (visible tau a lo hi i)) n
@@ -349,7 +358,7 @@ Proof.
   rewrite !Rmult_1_r. f_equal. f_equal. apply sum_ext. intros. unfold mass. ring.
 Qed.
 
-(** (9): the numerator and the denominator over nodes. *)
+(** [(9)] The numerator of (2) is the sum of P_i v_i over nodes. *)
 Theorem eq9_numerator tau a v n lo hi : timeline tau n -> lo <= hi ->
   is_RInt (fun s => exp (curve tau a n s) * curve tau v n s) lo hi
     (sum (fun i => P tau a n lo hi i * v i) (S n)).
@@ -357,6 +366,8 @@ Proof.
   intros T W. apply (is_RInt_eq _ _ _ _ _ (eq8_numerator tau a v n lo hi T W)).
   apply eq9_rearrange.
 Qed.
+
+(** [(9)] The denominator of (2) is Z, the sum of P_i over nodes. *)
 Theorem eq9_denominator tau a n lo hi : timeline tau n -> lo <= hi ->
   is_RInt (fun s => exp (curve tau a n s)) lo hi (Z tau a n lo hi).
 Proof.
@@ -364,22 +375,25 @@ Proof.
   symmetry. apply node_mass_total.
 Qed.
 
-(** The attention output written with scores. *)
+(** The exponent in (2) is the curve of the scores; the attention output written with it. *)
+Lemma curve_of_scores scale d q K tau n s :
+  scale * dot d q (fun e => curve tau (fun i => K i e) n s) = curve tau (score scale d q K) n s.
+Proof.
+  rewrite score_of_curve. unfold score.
+  rewrite (curve_ext tau (fun i => scale * dot d q (K i))
+    (fun i => scale * dot d q (K i) + 0 * 0)) by (intros; ring).
+  rewrite (curve_lin tau (fun i => dot d q (K i)) (fun _ => 0)). ring.
+Qed.
 Lemma attention_scores scale d q K V tau n lo hi c :
   attention scale d q K V tau n lo hi c =
   RInt (fun s => exp (curve tau (score scale d q K) n s) * curve tau (fun i => V i c) n s) lo hi
   / RInt (fun s => exp (curve tau (score scale d q K) n s)) lo hi.
 Proof.
-  assert (E : forall s, scale * dot d q (fun e => curve tau (fun i => K i e) n s)
-                        = curve tau (score scale d q K) n s).
-  { intros s. rewrite score_of_curve. unfold score.
-    rewrite (curve_ext tau (fun i => scale * dot d q (K i))
-      (fun i => scale * dot d q (K i) + 0 * 0)) by (intros; ring).
-    rewrite (curve_lin tau (fun i => dot d q (K i)) (fun _ => 0)). ring. }
-  unfold attention. unfold Rdiv; apply f_equal2; [|apply f_equal]; apply RInt_ext_R; intros s; now rewrite E.
+  unfold attention. unfold Rdiv; apply f_equal2; [|apply f_equal]; apply RInt_ext_R; intros s; now rewrite curve_of_scores.
 Qed.
 
-(** (11), before taking logarithms: o = sum_i P_i v_i / sum_i P_i. *)
+(** [(11)] o = sum_i P_i v_i / sum_i P_i for vector keys and values, any durations >= 0 and any
+    window. *)
 Theorem attention_nodes scale d q K V tau n lo hi c : timeline tau n -> lo <= hi ->
   attention scale d q K V tau n lo hi c =
   sum (fun i => P tau (score scale d q K) n lo hi i * V i c) (S n)
@@ -420,7 +434,7 @@ Proof.
   split; apply Rmult_le_pos; try lra; left; apply exp_pos.
 Qed.
 
-(** Masses are never negative ... *)
+(** [weights] Masses are never negative. *)
 Theorem P_nonneg tau a n lo hi i : timeline tau n -> lo <= hi -> (i <= n)%nat ->
   0 <= P tau a n lo hi i.
 Proof.
@@ -429,7 +443,9 @@ Proof.
   - destruct i; [exact HB|]. apply visible_nonneg, T. lia.
   - destruct (Nat.eqb_spec i n); [exact HA|]. apply visible_nonneg, T. lia.
 Qed.
-(** ... and positive for both nodes of a segment of which a part of positive length is visible. *)
+
+(** [weights] The left node of a segment of which a part of positive length is visible has a
+    positive mass. *)
 Theorem P_pos_left tau a n lo hi i : timeline tau n -> lo <= hi -> (i < n)%nat ->
   clip lo hi (tau i) < clip lo hi (tau (S i)) -> 0 < P tau a n lo hi i.
 Proof.
@@ -438,6 +454,9 @@ Proof.
   - unfold from_left. destruct i; [now apply (held_nonneg tau a n)|]. apply visible_nonneg, T. lia.
   - unfold from_right. destruct (Nat.eqb_spec i n); [lia | exact HL].
 Qed.
+
+(** [weights] The right node of a segment of which a part of positive length is visible has a
+    positive mass. *)
 Theorem P_pos_right tau a n lo hi i : timeline tau n -> lo <= hi -> (i < n)%nat ->
   clip lo hi (tau i) < clip lo hi (tau (S i)) -> 0 < P tau a n lo hi (S i).
 Proof.
@@ -448,7 +467,7 @@ Proof.
     apply visible_nonneg, T. lia.
 Qed.
 
-(** The total mass of a window of positive length is positive. *)
+(** [weights] The total mass of a window of positive length is positive. *)
 Theorem Z_pos tau a n lo hi : timeline tau n -> lo < hi -> 0 < Z tau a n lo hi.
 Proof.
   intros T W.
@@ -472,12 +491,26 @@ Proof.
     pose proof (Rabs_pos (a j)). unfold delta. destruct (Nat.eqb i j); lra.
 Qed.
 
-(** Weights are >= 0 and sum to one. *)
+(** [(2)] The denominator of (2) is positive for every window of positive length, so o is
+    defined. *)
+Theorem eq2_denominator scale d q K tau n lo hi : timeline tau n -> lo < hi ->
+  0 < RInt (fun s => exp (scale * dot d q (fun e => curve tau (fun i => K i e) n s))) lo hi.
+Proof.
+  intros T W.
+  rewrite (RInt_ext_R _ (fun s => exp (curve tau (score scale d q K) n s))).
+  - rewrite (is_RInt_value _ _ _ _ (eq9_denominator tau (score scale d q K) n lo hi T ltac:(lra))).
+    now apply Z_pos.
+  - intros s. now rewrite curve_of_scores.
+Qed.
+
+(** [weights] Weights are never negative. *)
 Theorem weights_nonneg tau a n lo hi i : timeline tau n -> lo < hi -> (i <= n)%nat ->
   0 <= weight tau a n lo hi i.
 Proof.
   intros T W L. apply Rdiv_le_0_compat; [apply P_nonneg; auto; lra | now apply Z_pos].
 Qed.
+
+(** [weights] Weights sum to one. *)
 Theorem weights_sum_one tau a n lo hi : timeline tau n -> lo < hi ->
   sum (weight tau a n lo hi) (S n) = 1.
 Proof.
@@ -486,7 +519,8 @@ Proof.
     by (intros; unfold weight, Rdiv; ring).
   rewrite sum_scal. fold (Z tau a n lo hi). field. lra.
 Qed.
-(** o is the convex combination of the values with these weights. *)
+
+(** [(11)] o is the sum of w_i v_i. *)
 Theorem attention_weights scale d q K V tau n lo hi c : timeline tau n -> lo <= hi ->
   attention scale d q K V tau n lo hi c =
   sum (fun i => weight tau (score scale d q K) n lo hi i * V i c) (S n).
@@ -494,8 +528,9 @@ Proof.
   intros T W. rewrite attention_nodes by auto. fold (Z tau (score scale d q K) n lo hi).
   unfold Rdiv. rewrite Rmult_comm, <- sum_scal. apply sum_ext. intros. unfold weight, Rdiv. ring.
 Qed.
-(** o lies in the convex hull of the values of the nodes with positive mass: every half-space
-    {v : l <= g.v <= u} that contains those values contains o (vector values with m components). *)
+
+(** [weights] Every half-space that contains the values of the nodes with positive mass
+    contains o: o lies in their convex hull. *)
 Theorem attention_hull scale d q K V tau n lo hi m (g : nat -> R) l u :
   timeline tau n -> lo < hi ->
   (forall i, (i <= n)%nat -> 0 < P tau (score scale d q K) n lo hi i -> l <= dot m g (V i) <= u) ->
@@ -531,6 +566,7 @@ Qed.
 Definition bias (tau a : nat -> R) (n : nat) (lo hi : R) (i : nat) : R :=
   ln (P tau a n lo hi i) - a i.
 
+(** [(10)] e^{a_i + b_i} = P_i where P_i > 0. *)
 Theorem exp_bias tau a n lo hi i : 0 < P tau a n lo hi i ->
   exp (a i + bias tau a n lo hi i) = P tau a n lo hi i.
 Proof.
@@ -560,6 +596,7 @@ Definition increasing (tau : nat -> R) (n : nat) : Prop :=
 Lemma increasing_timeline tau n : increasing tau n -> timeline tau n.
 Proof. intros H i L. left. now apply H. Qed.
 
+(** [(10)] Whole window, positive durations: P_0 = e^{a_0} D_1 phi2(a_1 - a_0). *)
 Theorem eq10_first tau a n : increasing tau n -> (0 < n)%nat ->
   P tau a n (tau 0%nat) (tau n) 0 =
   exp (a 0%nat) * (duration tau 0 * phi2 (a 1%nat - a 0%nat)).
@@ -569,6 +606,9 @@ Proof.
   destruct (Nat.eqb_spec 0 n); [lia|]. rewrite visible_full by (auto; apply I; lia).
   cbn [linear left]. ring.
 Qed.
+
+(** [(10)] Whole window, positive durations: P_i = e^{a_i} (D_i phi2(a_{i-1} - a_i) + D_{i+1}
+    phi2(a_{i+1} - a_i)). *)
 Theorem eq10_inner tau a n i : increasing tau n -> (S i < n)%nat ->
   P tau a n (tau 0%nat) (tau n) (S i) =
   exp (a (S i)) * (duration tau i * phi2 (a i - a (S i))
@@ -579,6 +619,8 @@ Proof.
   destruct (Nat.eqb_spec (S i) n); [lia|].
   rewrite !visible_full by (auto; try apply I; lia). cbn [linear left right]. ring.
 Qed.
+
+(** [(10)] Whole window, positive durations: P_n = e^{a_n} D_n phi2(a_{n-1} - a_n). *)
 Theorem eq10_last tau a m : increasing tau (S m) ->
   P tau a (S m) (tau 0%nat) (tau (S m)) (S m) =
   exp (a (S m)) * (duration tau m * phi2 (a m - a (S m))).
@@ -589,7 +631,8 @@ Proof.
   cbn [linear left right]. ring.
 Qed.
 
-(** (11): o as a softmax over the nodes with the bias b, where every node has positive mass. *)
+(** [(11)] o is a softmax over the nodes of a_i + b_i, on any window where every node has a
+    positive mass. *)
 Theorem eq11_window scale d q K V tau n lo hi c : timeline tau n -> lo <= hi ->
   let a := score scale d q K in
   (forall i, (i <= n)%nat -> 0 < P tau a n lo hi i) ->
@@ -600,7 +643,9 @@ Proof.
   intros T W a H. rewrite attention_nodes by auto. fold a.
   unfold Rdiv; apply f_equal2; [|apply f_equal]; apply sum_ext; intros i Hi; rewrite exp_bias; auto; apply H; lia.
 Qed.
-(** On a line with positive durations and the whole window that is every node. *)
+
+(** [weights] On a line with positive durations every node has a positive mass in the whole
+    window. *)
 Theorem P_pos_full tau a n i : increasing tau n -> (0 < n)%nat -> (i <= n)%nat ->
   0 < P tau a n (tau 0%nat) (tau n) i.
 Proof.

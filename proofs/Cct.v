@@ -48,7 +48,7 @@ Definition softmax_attention (scale : R) (d : nat) (q : nat -> R) (K V : nat -> 
   sum (fun i => exp (scale * dot d q (K i)) * V i c) n
   / sum (fun i => exp (scale * dot d q (K i))) n.
 
-(** Duration weights are the shares of the Step rule. *)
+(** [cct] The output of the Step rule is attention over tokens weighted by their durations. *)
 Theorem step_rule_is_duration_attention scale d q tau K V n c :
   let p i := step (duration tau i) (scale * dot d q (K i)) (scale * dot d q (K (S i))) in
   sum (fun i => left (p i) * V i c + right (p i) * V (S i) c) n / sum (fun i => mass (p i)) n
@@ -97,8 +97,8 @@ Proof.
     + rewrite C by lia. rewrite (clip_id _ _ (tau m)) by lra. rewrite clip_high by lra. reflexivity.
 Qed.
 
-(** The reduction: a query at any time t inside step m (the last step counts with its elapsed
-    part t - tau m) sees softmax attention weighted by durations. *)
+(** [cct] Continuous causal attention over a stepwise-constant curve, at any query time t
+    inside step m, is attention weighted by durations, step m with its elapsed part. *)
 Theorem cct_reduction scale d Q K V tau n t m c : timeline tau n -> (m < n)%nat ->
   tau m < t <= tau (S m) ->
   let D i := if Nat.ltb i m then duration tau i else t - tau m in
@@ -134,7 +134,7 @@ Proof.
     apply (step_integral tau n t m _ (fun i => exp (scale * dot d (Q (S m)) (K (S i))))); auto.
 Qed.
 
-(** At the end of step m every token has its whole duration. *)
+(** [cct] At the end of a step every token counts with its whole duration. *)
 Theorem cct_at_step_end scale d Q K V tau n m c : timeline tau n -> (m < n)%nat ->
   tau m < tau (S m) ->
   cct scale d Q K V tau n (tau (S m)) c
@@ -146,13 +146,16 @@ Proof.
     try (destruct (Nat.ltb_spec i m); [auto|]; replace i with m by lia; reflexivity).
 Qed.
 
-(** (12): unit durations give softmax attention over the tokens up to the query. *)
+(** [(12)] Attention weighted by unit durations is softmax attention. *)
 Theorem eq12_unit_durations scale d q K V n c :
   duration_attention scale d q (fun _ => 1) K V n c = softmax_attention scale d q K V n c.
 Proof.
   unfold duration_attention, softmax_attention.
   unfold Rdiv; apply f_equal2; [|apply f_equal]; apply sum_ext; intros; ring.
 Qed.
+
+(** [(12)] Continuous causal attention over steps of duration 1 is softmax attention over the
+    tokens up to the query. *)
 Theorem eq12_cct scale d Q K V n m c : (m < n)%nat ->
   cct scale d Q K V INR n (INR (S m)) c
   = softmax_attention scale d (Q (S m)) (fun i => K (S i)) (fun i => V (S i)) (S m) c.
@@ -165,11 +168,12 @@ Proof.
 Qed.
 
 (** Euler's method for N' = e^{a(s)} v(s), Z' = e^{a(s)} along any curves k(s), v(s), with
-    steps D_i and samples at the times sigma_i ... *)
+    steps D_i and samples at the times sigma_i. *)
 Fixpoint euler (f : R -> R) (D sigma : nat -> R) (n : nat) : R :=
   match n with O => 0 | S m => euler f D sigma m + D m * f (sigma m) end.
-(** ... gives attention over the sampled tokens weighted by the steps: Euler discretisation
-    of the integral and duration weights are the same thing. *)
+
+(** [cct] Euler's method for the two integrals, along any curves of keys and values, gives
+    attention over the sampled tokens weighted by the steps. *)
 Theorem euler_is_duration_attention scale d q (k v : R -> nat -> R) D sigma n c :
   euler (fun s => exp (scale * dot d q (k s)) * v s c) D sigma n
   / euler (fun s => exp (scale * dot d q (k s))) D sigma n
@@ -181,8 +185,8 @@ Proof.
   unfold Rdiv; apply f_equal2; [|apply f_equal]; apply sum_ext; intros; ring.
 Qed.
 
-(** Splitting a token in two with the same key and value and the same total duration leaves
-    the output unchanged. *)
+(** [cct] Splitting a token in two with the same key, value and total duration leaves the
+    output unchanged. *)
 Theorem split_token scale d q D K V n j x y c : (j < n)%nat -> x + y = D j ->
   duration_attention scale d q (split_at j D x y) (split_at j K (K j) (K j))
     (split_at j V (V j) (V j)) (S n) c

@@ -103,7 +103,7 @@ Proof.
   rewrite E. ring.
 Qed.
 
-(** So p + q sqrt m = 0 only if p = q = 0. *)
+(** [decision] p + q sqrt m = 0 only if p = q = 0, for m no square. *)
 Theorem value_zero x : value x = 0 -> (fst x == 0)%Q /\ (snd x == 0)%Q.
 Proof.
   intros V. destruct (Qeq_dec (snd x) 0) as [S0|S0].
@@ -128,12 +128,15 @@ Proof.
     + rewrite Z.abs_square. exact E2.
 Qed.
 
+(** [decision] Being zero in Q(sqrt m) is decided on the two rational components. *)
 Theorem zerob_correct x : qs_zerob x = true <-> value x = 0.
 Proof.
   unfold qs_zerob. rewrite andb_true_iff, !Qeq_bool_iff. split.
   - intros [A B]. unfold value. rewrite (Qeq_eqR _ _ A), (Qeq_eqR _ _ B), Q2R_0. ring.
   - apply value_zero.
 Qed.
+
+(** [decision] Equality in Q(sqrt m) is decided on the two rational components. *)
 Theorem eqb_correct x y : qs_eqb x y = true <-> value x = value y.
 Proof.
   unfold qs_eqb. rewrite andb_true_iff, !Qeq_bool_iff. split.
@@ -171,7 +174,7 @@ Proof.
     + unfold qs_norm. now rewrite Q2R_minus, !Q2R_mult, Q2R_Z.
 Qed.
 
-(** Every element of Q(sqrt m) is algebraic. *)
+(** [decision] Every element of Q(sqrt m) is algebraic. *)
 Theorem value_algebraic x : algebraic (value x).
 Proof.
   destruct x as [[a b] [c d]].
@@ -214,7 +217,8 @@ Proof.
   - apply eqb_correct in E. rewrite !total_cons. simpl. rewrite value_add, E. ring.
   - rewrite !total_cons, IH. ring.
 Qed.
-(** Grouping does not change the sum. *)
+
+(** [decision] Grouping terms by exponent does not change the sum. *)
 Theorem group_total l : total (group l) = total l.
 Proof. induction l as [|t l IH]; [reflexivity|]. simpl group. now rewrite add_term_total, IH. Qed.
 
@@ -239,7 +243,8 @@ Proof.
   - rewrite Es. exact (N (value (fst s'), value (snd s'))
       (in_map (fun t => (value (fst t), value (snd t))) l s' Hs')).
 Qed.
-(** After grouping the exponents are pairwise different. *)
+
+(** [decision] After grouping the exponents are pairwise different. *)
 Theorem group_distinct l : distinct (real_terms (group l)).
 Proof. induction l as [|t l IH]; simpl; [exact I|]. now apply add_term_distinct. Qed.
 
@@ -254,7 +259,8 @@ Proof.
   rewrite total_cons, H, IH by (simpl; auto; intros; apply H; simpl; auto). ring.
 Qed.
 
-(** The sum is 0 exactly if all grouped coefficients vanish. *)
+(** [decision] Given Lindemann-Weierstrass: the sum of gamma e^alpha is 0 exactly if all
+    grouped coefficients vanish. *)
 Theorem zero_iff_groups_vanish : lindemann_weierstrass -> forall l,
   total l = 0 <-> forall t, In t (group l) -> value (fst t) = 0.
 Proof.
@@ -266,13 +272,16 @@ Proof.
     + exact (in_map (fun t => (value (fst t), value (snd t))) _ t Ht).
   - apply all_zero_total.
 Qed.
+
+(** [decision] Given Lindemann-Weierstrass: the rational computation is_zero decides whether
+    the sum is 0. *)
 Theorem is_zero_correct : lindemann_weierstrass -> forall l, is_zero l = true <-> total l = 0.
 Proof.
   intros LW l. rewrite (zero_iff_groups_vanish LW). unfold is_zero. rewrite forallb_forall.
   split; intros H t Ht; apply zerob_correct; auto.
 Qed.
 
-(** Groups whose coefficient is zero may be dropped ... *)
+(** [decision] Dropping terms with coefficient 0 does not change the sum. *)
 Theorem drop_zero_groups l : total (filter (fun t => negb (qs_zerob (fst t))) l) = total l.
 Proof.
   induction l as [|t l IH]; [reflexivity|]. simpl.
@@ -280,15 +289,17 @@ Proof.
   - apply zerob_correct in E. rewrite E, IH. ring.
   - now rewrite IH.
 Qed.
-(** ... and the sum re-anchored at any exponent: its sign stays. *)
+
+(** [decision] Taking c off all exponents multiplies the sum by e^{-c}, which keeps its sign.
+    *)
 Theorem re_anchor (l : list (R * R)) c :
   exp_sum (map (fun t => (fst t, snd t - c)) l) = exp (- c) * exp_sum l.
 Proof.
   induction l as [|[g a] l IH]; simpl; [ring|]. rewrite IH. unfold Rminus. rewrite exp_plus. ring.
 Qed.
 
-(** The decision ends: if the sum is not a tie, any enclosures [lo k, hi k] that become
-    arbitrarily narrow exclude 0 at some k, and so show the sign. *)
+(** [decision] Given Lindemann-Weierstrass: either the sum is a tie, which is_zero finds, or
+    enclosures that become arbitrarily narrow exclude 0 after finitely many steps. *)
 Theorem decision_ends : lindemann_weierstrass -> forall l (lo hi : nat -> R),
   (forall k, lo k <= total l <= hi k) ->
   (forall eps, 0 < eps -> exists k, hi k - lo k < eps) ->
@@ -299,15 +310,15 @@ Proof.
   destruct (S (Rabs (total l)) (Rabs_pos_lt _ N)) as [k Hk]. exists k.
   specialize (B k). unfold Rabs in Hk. destruct (Rcase_abs (total l)); lra.
 Qed.
-(** The sign shown is the sign of the sum. *)
+
+(** [decision] The sign that an enclosure shows is the sign of the sum. *)
 Theorem sign_shown l lo hi : lo <= total l <= hi ->
   (0 < lo -> 0 < total l) /\ (hi < 0 -> total l < 0).
 Proof. lra. Qed.
 
 (** ** Outputs have this form *)
 
-(** o against c is the sign of N - c Z; a weight likewise; lse against c is Z - e^c;
-    b against c is P - e^{a+c}. *)
+(** [decision] Comparing N/Z with c is the sign of N - c Z. *)
 Theorem output_against N Z c : 0 < Z -> (N / Z < c <-> N - c * Z < 0) /\ (N / Z = c <-> N - c * Z = 0).
 Proof.
   intros HZ. assert (E : N - c * Z = (N / Z - c) * Z) by (field; lra). rewrite E. split; split; intros H.
@@ -317,6 +328,8 @@ Proof.
   - rewrite H. ring.
   - apply Rmult_integral in H. lra.
 Qed.
+
+(** [decision] Comparing log Z with c is the sign of Z - e^c. *)
 Theorem lse_against Z c : 0 < Z -> (ln Z < c <-> Z - exp c < 0) /\ (ln Z = c <-> Z - exp c = 0).
 Proof.
   intros HZ. split; split; intros H.
@@ -326,8 +339,8 @@ Proof.
   - rewrite <- (ln_exp c). f_equal. lra.
 Qed.
 
-(** The shares of a segment are such sums: with the duration and both scores in Q(sqrt m), each
-    share is g0 e^{a0} + g1 e^{a1} with g0, g1 in Q(sqrt m), for Linear ... *)
+(** [decision] With duration and scores in Q(sqrt m), the Linear shares are g0 e^{a0} + g1
+    e^{a1} with g0, g1 in Q(sqrt m). *)
 Theorem linear_shares_in_field (D a0 a1 : qs) : exists l0 l1 r0 r1 : qs,
   left (linear (value D) (value a0) (value a1))
     = value l0 * exp (value a0) + value l1 * exp (value a1)
@@ -356,7 +369,9 @@ Proof.
     rewrite !phi2_closed by lra. rewrite E1, exp_Ropp.
     pose proof (exp_pos (value x)). split; field; lra.
 Qed.
-(** ... and for Step and Trapezoid. *)
+
+(** [decision] With duration and scores in Q(sqrt m), so are the shares of Step and Trapezoid.
+    *)
 Theorem step_trapezoid_shares_in_field (D a0 a1 : qs) : exists g h : qs,
   right (step (value D) (value a0) (value a1)) = value g * exp (value a1)
   /\ left (trapezoid (value D) (value a0) (value a1)) = value h * exp (value a0)

@@ -12,7 +12,7 @@ Open Scope R_scope.
 (** The hat function of node i: the reading of the i-th indicator. *)
 Definition hat (tau : nat -> R) (n i : nat) (s : R) : R := curve tau (delta i) n s.
 
-(** The hat functions are a basis of the curves: u(s) = sum_i u_i N_i(s) ... *)
+(** [finite elements] Every curve is sum_i u_i N_i(s) with the hat functions N_i. *)
 Theorem curve_of_hats tau u n s : curve tau u n s = sum (fun i => u i * hat tau n i s) (S n).
 Proof.
   assert (G : forall m, (m <= n)%nat ->
@@ -32,13 +32,14 @@ Proof.
   - now rewrite sum_delta by lia.
   - intros i _. f_equal. unfold delta. now rewrite Nat.eqb_sym.
 Qed.
-(** ... and sum to one. *)
+
+(** [finite elements] The hat functions sum to one. *)
 Theorem hats_partition tau n s : sum (fun i => hat tau n i s) (S n) = 1.
 Proof.
   rewrite <- (curve_const tau 1 n s), curve_of_hats. apply sum_ext. intros. ring.
 Qed.
 
-(** P_i = int e^a N_i. *)
+(** [finite elements] P_i = int e^a N_i, over any window. *)
 Theorem mass_is_hat_integral tau a n lo hi i : timeline tau n -> lo <= hi -> (i <= n)%nat ->
   is_RInt (fun s => exp (curve tau a n s) * hat tau n i s) lo hi (P tau a n lo hi i).
 Proof.
@@ -46,8 +47,8 @@ Proof.
   apply sum_delta. lia.
 Qed.
 
-(** The bilinear form int e^a v w = sum_i P_i v_i w_i - sum_i h_i (v_{i+1}-v_i)(w_{i+1}-w_i):
-    the lumped masses less a diffusion. *)
+(** [finite elements] int e^a v w = sum_i P_i v_i w_i - sum_i h_i (v_{i+1} - v_i)(w_{i+1} -
+    w_i). *)
 Theorem mass_form tau a v w n lo hi : timeline tau n -> lo <= hi ->
   is_RInt (fun s => exp (curve tau a n s) * (curve tau v n s * curve tau w n s)) lo hi
     (sum (fun i => P tau a n lo hi i * (v i * w i)) (S n)
@@ -89,7 +90,7 @@ Qed.
 Definition mass_matrix (tau a : nat -> R) (n : nat) (lo hi : R) (i j : nat) : R :=
   RInt (fun s => exp (curve tau a n s) * (hat tau n i s * hat tau n j s)) lo hi.
 
-(** M_ij = delta_ij P_i + the diffusion of the j-th indicator at i. *)
+(** [finite elements] M_ij = int e^a N_i N_j in terms of the masses and the couplings. *)
 Theorem mass_matrix_entry tau a n lo hi i j : timeline tau n -> lo <= hi ->
   (i <= n)%nat -> (j <= n)%nat ->
   mass_matrix tau a n lo hi i j
@@ -110,7 +111,8 @@ Proof.
                                * delta i k)) by (intros; ring).
   rewrite sum_delta by lia. ring.
 Qed.
-(** Beside the diagonal stand the couplings ... *)
+
+(** [finite elements] Beside the diagonal of M stand the couplings h. *)
 Theorem mass_matrix_neighbour tau a n lo hi i : timeline tau n -> lo <= hi -> (i < n)%nat ->
   mass_matrix tau a n lo hi i (S i) = coupling (visible tau a lo hi i)
   /\ mass_matrix tau a n lo hi (S i) i = coupling (visible tau a lo hi i).
@@ -125,7 +127,8 @@ Proof.
   - rewrite D2, D3. destruct (Nat.eqb_spec (S i) n); [ring|].
     rewrite (delta_other i (S (S i))) by lia. ring.
 Qed.
-(** ... on it the mass less the two couplings, and further away zero. *)
+
+(** [finite elements] M_ij = 0 where i and j are more than one apart. *)
 Theorem mass_matrix_far tau a n lo hi i j : timeline tau n -> lo <= hi ->
   (i <= n)%nat -> (j <= n)%nat -> (S i < j \/ S j < i)%nat -> mass_matrix tau a n lo hi i j = 0.
 Proof.
@@ -135,6 +138,8 @@ Proof.
   destruct i as [|k]; destruct (Nat.eqb _ n);
     rewrite ?(delta_other j (S k)), ?(delta_other j k) by lia; ring.
 Qed.
+
+(** [finite elements] M_ii = P_i less the couplings of the two segments at node i. *)
 Theorem mass_matrix_diagonal tau a n lo hi i : timeline tau n -> lo <= hi -> (i <= n)%nat ->
   mass_matrix tau a n lo hi i i
   = P tau a n lo hi i - (if Nat.eqb i n then 0 else coupling (visible tau a lo hi i))
@@ -145,7 +150,7 @@ Proof.
   destruct i as [|k]; destruct (Nat.eqb _ n); rewrite ?delta_same, ?(delta_other (S k) k) by lia; ring.
 Qed.
 
-(** dP_i/da_j = M_ij. *)
+(** [finite elements] dP_i/da_j = M_ij. *)
 Theorem mass_derivative_is_matrix tau a n lo hi i j x : timeline tau n -> lo <= hi ->
   (i <= n)%nat -> (j <= n)%nat ->
   is_derive (fun t => P tau (along a (delta j) t) n lo hi i) x
@@ -156,7 +161,8 @@ Proof.
     (hi - clip lo hi (tau n)) n a (delta j) x i
     (fun k _ => linear_score_derivatives _ _) Hi).
 Qed.
-(** dZ/da_j = P_j. *)
+
+(** [finite elements] dZ/da_j = P_j. *)
 Theorem total_derivative_is_mass tau a n lo hi j x : timeline tau n -> lo <= hi -> (j <= n)%nat ->
   is_derive (fun t => Z tau (along a (delta j) t) n lo hi) x (P tau (along a (delta j) x) n lo hi j).
 Proof.

@@ -39,8 +39,8 @@ Lemma numerator_nodes p before after y n :
   numerator p before after y n = sum (fun i => node_mass p before after n i * y i) (S n).
 Proof. exact (eq9_rearrange p before after n y). Qed.
 
-(** The chain rule for the loss: however the shares move, each share's rate is weighted
-    with the G of the node that receives it. *)
+(** [gradient] Chain rule: however the shares move, g.o + g_lse log Z changes by the sum of
+    each share's rate times the G of the node that receives it. *)
 Theorem loss_derivative (p : R -> nat -> shares) (before after : R -> R) y g_lse n x
     (dL dR : nat -> R) (db da : R) :
   0 < denominator (p x) (before x) (after x) n ->
@@ -163,7 +163,8 @@ Definition along (a e : nat -> R) (x : R) : nat -> R := fun j => a j + x * e j.
 Lemma held_derive c a e x : is_derive (fun y => c * exp (a + y * e)) x (c * exp (a + x * e) * e).
 Proof. deriv. Qed.
 
-(** dP_i = P_i e_i + diffusion of e: how the mass of a node moves with the scores. *)
+(** [gradient] dP_i = P_i da_i + h_{i+1} (da_{i+1} - da_i) - h_i (da_i - da_{i-1}), for every
+    rule with the law above. *)
 Theorem mass_derivative r D cb ca n a e x i :
   (forall j, (j < n)%nat -> score_derivatives (r j)) -> (i <= n)%nat ->
   is_derive (fun t => line_mass r D cb ca n (along a e t) i) x
@@ -191,7 +192,8 @@ Proof.
       apply (is_derive_eq _ _ _ _ HL). unfold b, flux, line_coupling, line_shares, along. ring.
 Qed.
 
-(** The gradient formula, along any direction e: dL = sum_i e_i dL/da_i. *)
+(** [gradient] For every such rule and direction e of the scores: dL = sum_i e_i dL/da_i with
+    dL/da_i = P_i G_i + h_{i+1} (G_{i+1} - G_i) - h_i (G_i - G_{i-1}). *)
 Theorem gradient_scores r D cb ca n a e x y g_lse :
   (forall j, (j < n)%nat -> score_derivatives (r j)) ->
   0 < line_total r D cb ca n (along a e x) ->
@@ -229,7 +231,7 @@ Proof.
     unfold score_gradient, line_mass. fold G h. ring.
 Qed.
 
-(** One score alone: dL/da_i = P_i G_i + h_{i+1} (G_{i+1} - G_i) - h_i (G_i - G_{i-1}). *)
+(** [gradient] dL/da_i = P_i G_i + h_{i+1} (G_{i+1} - G_i) - h_i (G_i - G_{i-1}). *)
 Theorem gradient_one_score r D cb ca n a y g_lse j :
   (forall i, (i < n)%nat -> score_derivatives (r i)) -> (j <= n)%nat ->
   0 < line_total r D cb ca n (along a (delta j) 0) ->
@@ -242,7 +244,7 @@ Proof.
   apply sum_delta. lia.
 Qed.
 
-(** The scores' gradient sums to g_lse: a shift of all scores moves log Z alone. *)
+(** [gradient] The scores' gradient sums to g_lse: a shift of all scores moves log Z alone. *)
 Theorem gradient_total r D cb ca n a y g_lse : 0 < line_total r D cb ca n a ->
   sum (score_gradient r D cb ca n a y g_lse) (S n) = g_lse.
 Proof.
@@ -267,15 +269,21 @@ Qed.
 (** A rule that is proportional to the duration: Linear, Step, Trapezoid, whole or cut. *)
 Definition duration_linear (r : rule) : Prop := forall D a0 a1,
   left (r D a0 a1) = D * left (r 1 a0 a1) /\ right (r D a0 a1) = D * right (r 1 a0 a1).
+
+(** [gradient] The shares of Linear, whole or cut, are proportional to the duration. *)
 Theorem cut_linear_duration_linear alpha beta : duration_linear (cut linear alpha beta).
 Proof. intros D a0 a1. unfold cut, linear. cbn [left right]. split; ring. Qed.
+
+(** [gradient] The shares of Trapezoid, whole or cut, are proportional to the duration. *)
 Theorem cut_trapezoid_duration_linear alpha beta : duration_linear (cut trapezoid alpha beta).
 Proof. intros D a0 a1. unfold cut, trapezoid. cbn [left right]. split; field. Qed.
+
+(** [gradient] The shares of Step, whole or cut, are proportional to the duration. *)
 Theorem step_duration_linear alpha beta : duration_linear (cut_step alpha beta).
 Proof. intros D a0 a1. unfold cut_step. cbn [left right]. split; ring. Qed.
 
-(** dL/dD_i = l_i G_{i-1} + r_i G_i, where l, r are the shares per unit of duration
-    (here segment i joins node i to node i+1), edges staying at their fractions. *)
+(** [gradient] dL/dD_i = l_i G_{i-1} + r_i G_i with the shares l, r per unit of duration, edges
+    staying at their fractions; D_i = 0 is allowed. *)
 Theorem gradient_durations r D E cb ca n a y g_lse x :
   (forall j, (j < n)%nat -> duration_linear (r j)) ->
   0 < line_total r (along D E x) cb ca n a ->
@@ -303,10 +311,8 @@ Proof.
     apply sum_ext. intros. ring.
 Qed.
 
-(** Moving edges.  Segment j's duration and its two edge fractions move at the rates dD, dalpha,
-    dbeta; everything else stands.  The loss gains, beside the term of the duration,
-    + e^{a(beta)} G(beta) D dbeta - e^{a(alpha)} G(alpha) D dalpha, with
-    G(edge) = (g.v(edge) - g.o + g_lse)/Z, the interpolated G. *)
+(** [gradient] Edges that move inside a segment add e^{a(beta)} G(beta) D dbeta - e^{a(alpha)}
+    G(alpha) D dalpha, G(edge) = (g.v(edge) - g.o + g_lse)/Z. *)
 Theorem gradient_moving_edges (p : nat -> shares) before after y g_lse n j
     (D alpha beta : R -> R) a0 a1 x dD dalpha dbeta : (j < n)%nat ->
   is_derive D x dD -> is_derive alpha x dalpha -> is_derive beta x dbeta ->
@@ -342,8 +348,9 @@ Proof.
     rewrite (sum_ext _ (fun i => (l * G i + r * G (S i)) * delta j i)) by (intros; ring).
     rewrite sum_delta by exact L. unfold l, r, lerp. ring.
 Qed.
-(** An edge in a held part after the last node moves with the rate dlen of that part's length:
-    dL = e^{a_n} G_n dlen; and before the first node likewise. *)
+
+(** [gradient] An edge that moves in a part held constant adds e^{a_n} G_n (or e^{a_0} G_0)
+    times the rate of that part's length. *)
 Theorem gradient_held_edges (p : nat -> shares) (cb ca : R -> R) y g_lse n a0 an x db da :
   is_derive cb x db -> is_derive ca x da ->
   0 < denominator p (cb x * exp a0) (ca x * exp an) n ->
@@ -410,7 +417,8 @@ Proof.
     rewrite sum_scal. unfold Rdiv. ring.
 Qed.
 
-(** The gradient of continuous attention with respect to the scores, along any direction. *)
+(** [gradient] The gradient of g.o + g_lse log Z, with o and Z the integrals of (2), along any
+    direction of the scores. *)
 Theorem attention_gradient_scores tau n lo hi m g V g_lse a e x : timeline tau n -> lo < hi ->
   is_derive (fun t => integral_loss tau n lo hi m g V g_lse (along a e t)) x
     (sum (fun i => e i * window_gradient tau n lo hi m g V g_lse (along a e x) i) (S n)).
@@ -455,7 +463,7 @@ Proof.
   - do 2 f_equal. apply RInt_ext_R. intros s. now rewrite C.
 Qed.
 
-(** dL/dq_c = sum_i dL/da_i scale K_ic. *)
+(** [gradient] dL/dq_c = sum_i dL/da_i scale K_ic, with o and Z the integrals of (2). *)
 Theorem attention_gradient_query tau n lo hi m g V g_lse scale d q K c : timeline tau n -> lo < hi ->
   (c < d)%nat ->
   is_derive (fun t => integral_loss tau n lo hi m g V g_lse
@@ -473,8 +481,9 @@ Proof.
   { apply FunctionalExtensionality.functional_extensionality. intros i. unfold along. ring. }
   now rewrite E.
 Qed.
-(** dL/dk_jc = dL/da_j scale q_c; nodes that share one key (the sink that copies the first
-    node) add their parts. *)
+
+(** [gradient] dL/dk_jc = dL/da_j scale q_c; nodes that share a key (a sink that copies the
+    first node) add their parts. *)
 Theorem attention_gradient_key tau n lo hi m g V g_lse scale d q K c (u : nat -> R) :
   timeline tau n -> lo < hi -> (c < d)%nat ->
   is_derive (fun t => integral_loss tau n lo hi m g V g_lse
@@ -492,7 +501,8 @@ Proof.
   { apply FunctionalExtensionality.functional_extensionality. intros i. unfold along. ring. }
   now rewrite E.
 Qed.
-(** dL/dv_jc = w_j g_c. *)
+
+(** [gradient] dL/dv_jc = w_j g_c. *)
 Theorem attention_gradient_value scale d q K V tau n lo hi m (g : nat -> R) c j x :
   timeline tau n -> lo < hi -> (c < m)%nat -> (j <= n)%nat ->
   is_derive (fun t => dot m g (attention scale d q K

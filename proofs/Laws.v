@@ -33,7 +33,7 @@ Qed.
 
 (** ** Shift of the scores *)
 
-(** Adding c to every score multiplies every mass by e^c ... *)
+(** [invariance] Adding c to every score multiplies every mass by e^c. *)
 Theorem score_shift_mass tau a n lo hi c i : (i <= n)%nat ->
   P tau (fun j => a j + c) n lo hi i = exp c * P tau a n lo hi i.
 Proof.
@@ -42,7 +42,8 @@ Proof.
   - unfold held_before. rewrite exp_plus. ring.
   - unfold held_after. rewrite exp_plus. ring.
 Qed.
-(** ... and leaves the weights as they are. *)
+
+(** [invariance] Adding c to every score leaves every weight as it is. *)
 Theorem score_shift tau a n lo hi c i : (i <= n)%nat ->
   weight tau (fun j => a j + c) n lo hi i = weight tau a n lo hi i.
 Proof.
@@ -68,7 +69,7 @@ Proof.
   - rewrite !Rmin_right; try lra. apply Rmult_le_compat_l; lra.
 Qed.
 
-(** Moving the nodes and the window by c leaves every mass as it is. *)
+(** [invariance] Moving nodes and window by the same time leaves every mass as it is. *)
 Theorem time_shift_mass tau a n lo hi c i : (i <= n)%nat ->
   P (fun j => tau j + c) a n (lo + c) (hi + c) i = P tau a n lo hi i.
 Proof.
@@ -81,6 +82,8 @@ Proof.
   - unfold held_before. rewrite clip_shift. ring.
   - unfold held_after. rewrite clip_shift. ring.
 Qed.
+
+(** [invariance] Moving nodes and window by the same time leaves o as it is. *)
 Theorem time_shift scale d q K V tau n lo hi t c : timeline tau n -> lo <= hi ->
   attention scale d q K V (fun j => tau j + t) n (lo + t) (hi + t) c
   = attention scale d q K V tau n lo hi c.
@@ -93,7 +96,7 @@ Qed.
 
 (** ** Scaling of time *)
 
-(** Scaling the nodes and the window by k > 0 scales every mass by k ... *)
+(** [invariance] Scaling nodes and window by k > 0 scales every mass by k. *)
 Theorem time_scale_mass tau a n lo hi k i : 0 < k -> (i <= n)%nat ->
   P (fun j => k * tau j) a n (k * lo) (k * hi) i = k * P tau a n lo hi i.
 Proof.
@@ -108,7 +111,8 @@ Proof.
   - unfold held_before. rewrite clip_scale by lra. ring.
   - unfold held_after. rewrite clip_scale by lra. ring.
 Qed.
-(** ... and leaves the output as it is. *)
+
+(** [invariance] Scaling nodes and window by k > 0 leaves o as it is. *)
 Theorem time_scale scale d q K V tau n lo hi k c : timeline tau n -> lo <= hi -> 0 < k ->
   attention scale d q K V (fun j => k * tau j) n (k * lo) (k * hi) c
   = attention scale d q K V tau n lo hi c.
@@ -124,7 +128,7 @@ Qed.
 Lemma clip_opp lo hi t : lo <= hi -> clip (- hi) (- lo) (- t) = - clip lo hi t.
 Proof. intros H. clips. Qed.
 
-(** Reading the line backwards gives every node the mass it had. *)
+(** [invariance] Reading the line backwards gives every node the mass it had. *)
 Theorem reversal_mass tau a n lo hi i : timeline tau n -> lo <= hi -> (i <= n)%nat ->
   P (fun j => - tau (n - j)%nat) (fun j => a (n - j)%nat) n (- hi) (- lo) i
   = P tau a n lo hi (n - i)%nat.
@@ -156,6 +160,8 @@ Proof.
       rewrite Nat.sub_0_r, clip_opp by exact W. ring.
     + destruct (Nat.eqb_spec (n - S j) n); [lia|]. rewrite VIS by lia. reflexivity.
 Qed.
+
+(** [invariance] Reading the line backwards leaves o as it is. *)
 Theorem reversal scale d q K V tau n lo hi c : timeline tau n -> lo <= hi ->
   attention scale d q (fun j => K (n - j)%nat) (fun j => V (n - j)%nat)
     (fun j => - tau (n - j)%nat) n (- hi) (- lo) c
@@ -193,7 +199,8 @@ Proof.
   replace (Nat.eqb (S i) (S j)) with false by (symmetry; apply Nat.eqb_neq; lia). reflexivity.
 Qed.
 
-(** A node on the curve, inside segment j, does not change the curve at any time. *)
+(** [invariance] Inserting a node that lies on the curve does not change the curve at any time.
+    *)
 Theorem insert_curve tau u n j t s : (j < n)%nat -> timeline tau n ->
   tau j <= t < tau (S j) ->
   curve (insert j t tau) (insert j (curve tau u n t) u) (S n) s = curve tau u n s.
@@ -236,7 +243,8 @@ Proof.
     rewrite !insert_high by lia. rewrite IHn by lia. reflexivity.
 Qed.
 
-(** So the output does not change either, for every query and window. *)
+(** [invariance] Inserting a node that lies on the curves of keys and values leaves o as it is,
+    for every query and window. *)
 Theorem insert_node scale d q K V tau n j t lo hi c : (j < n)%nat -> timeline tau n ->
   tau j <= t < tau (S j) ->
   attention scale d q
@@ -263,7 +271,8 @@ Qed.
 
 (** ** Nodes that the window does not reach *)
 
-(** Causality: a window that ends at or before node m does not see later nodes. *)
+(** [window] Causality: a window that ends at or before node m does not depend on later nodes.
+    *)
 Theorem later_nodes scale d q K V tau n m lo hi c : timeline tau n -> (m <= n)%nat ->
   lo <= hi -> hi <= tau m ->
   attention scale d q K V tau n lo hi c = attention scale d q K V tau m lo hi c.
@@ -280,8 +289,8 @@ Proof.
   - do 2 f_equal. apply sum_ext. intros e _. rewrite E by lra. auto.
 Qed.
 
-(** The sink absent: a window that begins at or after node 1 does not see node 0,
-    and the line may as well begin at node 1. *)
+(** [window] The sink absent: a window that begins at or after node 1 does not depend on node
+    0; the line may as well begin at node 1. *)
 Theorem sink_absent scale d q K V tau n lo hi c : timeline tau (S n) -> lo <= hi ->
   tau 1%nat <= lo ->
   attention scale d q K V tau (S n) lo hi c
@@ -302,7 +311,8 @@ Proof.
   - rewrite E by lra. do 3 f_equal. apply sum_ext. intros e _. rewrite E by lra. auto.
   - do 2 f_equal. apply sum_ext. intros e _. rewrite E by lra. auto.
 Qed.
-(** Its weight is then 0. *)
+
+(** [window] In such a window node 0 has mass 0. *)
 Theorem sink_absent_weight tau a n lo hi : timeline tau n -> (0 < n)%nat -> lo <= hi ->
   tau 1%nat <= lo -> P tau a n lo hi 0 = 0.
 Proof.
@@ -312,7 +322,8 @@ Proof.
   rewrite (enter_leave_empty tau lo hi 0) by (rewrite !clip_low; lra).
   rewrite linear_cut_integral. cbn [left]. unfold moment. rewrite RInt_point_R. ring.
 Qed.
-(** So is the weight of a node that lies a whole segment past the window. *)
+
+(** [window] A node that lies a whole segment past the window has mass 0. *)
 Theorem past_window_weight tau a n lo hi i : timeline tau n -> lo <= hi -> (S i < n)%nat ->
   hi <= tau i -> P tau a n lo hi (S i) = 0.
 Proof.

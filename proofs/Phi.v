@@ -118,7 +118,7 @@ Lemma cts_ws : cts (fun s => s).  Proof. cts. Qed.
 
 (** ** Recurrence: phi_k(x) = x phi_{k+1}(x) + 1/k! *)
 
-(** e^x = x phi1(x) + 1 (the case k = 0). *)
+(** [(6)] e^x = x phi1(x) + 1, for every x. *)
 Theorem phi1_recurrence x : exp x = x * phi1 x + 1.
 Proof.
   rewrite phi1_expint, (expint_parts (fun _ => 1) (fun _ => 0) x).
@@ -129,7 +129,7 @@ Proof.
   apply (is_RInt_eq _ _ _ _ _ (is_RInt_const_R 0 1 0)). ring.
 Qed.
 
-(** phi1(x) = x phi2(x) + 1. *)
+(** [(6)] phi1(x) = x phi2(x) + 1, for every x. *)
 Theorem phi2_recurrence x : phi1 x = x * phi2 x + 1.
 Proof.
   pose proof (expint_parts (fun s => 1 - s) (fun _ => -1) x) as P.
@@ -141,7 +141,7 @@ Proof.
   - cts.
 Qed.
 
-(** phi2(x) = x phi3(x) + 1/2. *)
+(** [phi] phi2(x) = x phi3(x) + 1/2, for every x. *)
 Theorem phi3_recurrence x : phi2 x = x * phi3 x + 1 / 2.
 Proof.
   pose proof (expint_parts (fun s => (1 - s) ^ 2 / 2) (fun s => -1 * (1 - s) + 0 * 1) x) as P.
@@ -151,7 +151,7 @@ Proof.
   - cts.
 Qed.
 
-(** psi(x) = phi2(x) - 2 phi3(x). *)
+(** [phi] psi(x) = phi2(x) - 2 phi3(x), for every x. *)
 Theorem psi_phi x : psi x = phi2 x - 2 * phi3 x.
 Proof.
   rewrite psi_expint, phi2_expint, phi3_expint.
@@ -162,16 +162,19 @@ Qed.
 
 (** ** Closed forms away from 0: equation (6) *)
 
-(** phi1(x) = (e^x - 1) / x. *)
+(** [(6)] phi1(x) = (e^x - 1) / x for x <> 0. *)
 Theorem phi1_closed x : x <> 0 -> phi1 x = (exp x - 1) / x.
 Proof. intros N. rewrite phi1_recurrence. now field. Qed.
-(** phi2(x) = (e^x - 1 - x) / x^2. *)
+
+(** [(6)] phi2(x) = (e^x - 1 - x) / x^2 for x <> 0. *)
 Theorem phi2_closed x : x <> 0 -> phi2 x = (exp x - 1 - x) / x ^ 2.
 Proof. intros N. rewrite phi1_recurrence, phi2_recurrence. now field. Qed.
-(** phi3(x) = (e^x - 1 - x - x^2/2) / x^3. *)
+
+(** [phi] phi3(x) = (e^x - 1 - x - x^2/2) / x^3 for x <> 0. *)
 Theorem phi3_closed x : x <> 0 -> phi3 x = (exp x - 1 - x - x ^ 2 / 2) / x ^ 3.
 Proof. intros N. rewrite phi1_recurrence, phi2_recurrence, phi3_recurrence. now field. Qed.
-(** psi(x) = (e^x (x - 2) + x + 2) / x^3. *)
+
+(** [phi] psi(x) = (e^x (x - 2) + x + 2) / x^3 for x <> 0. *)
 Theorem psi_closed x : x <> 0 -> psi x = (exp x * (x - 2) + x + 2) / x ^ 3.
 Proof. intros N. rewrite psi_phi, phi2_closed, phi3_closed by exact N. now field. Qed.
 
@@ -184,31 +187,34 @@ Proof.
   - now apply (is_RInt_antiderivative G).
 Qed.
 
-(** phi1(0) = 1. *)
+(** [(6)] phi1(0) = 1. *)
 Theorem phi1_0 : phi1 0 = 1.
 Proof.
   rewrite phi1_expint, (expint_0 _ (fun s => s)); [ring | | cts].
   intros s. deriv.
 Qed.
-(** phi2(0) = 1/2. *)
+
+(** [(6)] phi2(0) = 1/2. *)
 Theorem phi2_0 : phi2 0 = 1 / 2.
 Proof.
   rewrite phi2_expint, (expint_0 _ (fun s => s - s ^ 2 / 2)); [field | | cts].
   intros s. deriv.
 Qed.
-(** phi3(0) = 1/6. *)
+
+(** [phi] phi3(0) = 1/6. *)
 Theorem phi3_0 : phi3 0 = 1 / 6.
 Proof.
   rewrite phi3_expint, (expint_0 _ (fun s => - (1 - s) ^ 3 / 6)); [field | | cts].
   intros s. deriv.
 Qed.
-(** psi(0) = 1/6. *)
+
+(** [phi] psi(0) = 1/6. *)
 Theorem psi_0 : psi 0 = 1 / 6.
 Proof. rewrite psi_phi, phi2_0, phi3_0. field. Qed.
 
 (** ** Derivatives, at every x *)
 
-(** phi1' = phi1 - phi2. *)
+(** [phi] phi1' = phi1 - phi2 at every x. *)
 Theorem phi1_derive x : is_derive phi1 x (phi1 x - phi2 x).
 Proof.
   apply (is_derive_ext_R (expint (fun _ => 1))); [intros; now rewrite phi1_expint|].
@@ -217,10 +223,13 @@ Proof.
   rewrite (expint_lin (fun _ => 1) (fun s => 1 - s)) by cts.
   rewrite <- phi1_expint, <- phi2_expint. ring.
 Qed.
-(** phi2' = psi, which is phi2 - 2 phi3. *)
+
+(** [phi] phi2' = psi at every x. *)
 Theorem phi2_derive x : is_derive phi2 x (psi x).
 Proof. exact (expint_derive _ x cts_w2). Qed.
-(** phi3' = phi3 - 3 phi4, where phi4 is the integral with weight (1-s)^3/6. *)
+
+(** [phi] phi3' = phi3 - 3 phi4 at every x, where phi4 is the integral with weight (1-s)^3/6.
+    *)
 Theorem phi3_derive x : is_derive phi3 x (phi3 x - 3 * expint (fun s => (1 - s) ^ 3 / 6) x).
 Proof.
   apply (is_derive_eq _ _ _ _ (expint_derive _ x cts_w3)).
@@ -229,33 +238,42 @@ Proof.
   rewrite (expint_lin (fun s => (1 - s) ^ 2 / 2) (fun s => (1 - s) ^ 3 / 6)) by cts.
   rewrite <- phi3_expint. ring.
 Qed.
-(** x phi2'(x) = phi1(x) - 2 phi2(x): the derivative of phi2 without an integral. *)
+
+(** [phi] x phi2'(x) = phi1(x) - 2 phi2(x): the derivative of phi2 without an integral. *)
 Theorem phi2_derive_closed x : x * psi x = phi1 x - 2 * phi2 x.
 Proof. rewrite psi_phi, phi2_recurrence, phi3_recurrence. field. Qed.
-(** psi' is the integral with weight s^2 (1-s). *)
+
+(** [phi] psi' is the integral with weight s^2 (1-s), at every x. *)
 Theorem psi_derive x : is_derive psi x (expint (fun s => s * (s * (1 - s))) x).
 Proof. exact (expint_derive _ x cts_wpsi). Qed.
 
 (** ** Limits at 0: the closed forms tend to the values above, equation (6) *)
 
+(** [(6)] (e^x - 1) / x tends to 1 at 0. *)
 Theorem phi1_lim : is_lim (fun x => (exp x - 1) / x) 0 1.
 Proof.
   apply (is_lim_ext_loc phi1).
   - exists (mkposreal 1 Rlt_0_1). intros y _ N. now apply phi1_closed.
   - rewrite <- phi1_0. exact (is_lim_of_derive phi1 0 _ (phi1_derive 0)).
 Qed.
+
+(** [(6)] (e^x - 1 - x) / x^2 tends to 1/2 at 0. *)
 Theorem phi2_lim : is_lim (fun x => (exp x - 1 - x) / x ^ 2) 0 (1 / 2).
 Proof.
   apply (is_lim_ext_loc phi2).
   - exists (mkposreal 1 Rlt_0_1). intros y _ N. now apply phi2_closed.
   - rewrite <- phi2_0. exact (is_lim_of_derive phi2 0 _ (phi2_derive 0)).
 Qed.
+
+(** [phi] (e^x - 1 - x - x^2/2) / x^3 tends to 1/6 at 0. *)
 Theorem phi3_lim : is_lim (fun x => (exp x - 1 - x - x ^ 2 / 2) / x ^ 3) 0 (1 / 6).
 Proof.
   apply (is_lim_ext_loc phi3).
   - exists (mkposreal 1 Rlt_0_1). intros y _ N. now apply phi3_closed.
   - rewrite <- phi3_0. exact (is_lim_of_derive phi3 0 _ (phi3_derive 0)).
 Qed.
+
+(** [phi] (e^x (x - 2) + x + 2) / x^3 tends to 1/6 at 0. *)
 Theorem psi_lim : is_lim (fun x => (exp x * (x - 2) + x + 2) / x ^ 3) 0 (1 / 6).
 Proof.
   apply (is_lim_ext_loc psi).
@@ -270,21 +288,35 @@ Proof. intros H. assert (0 < (1 - s) ^ 2) by (apply pow_lt; lra). lra. Qed.
 Lemma wpsi_pos s : 0 < s < 1 -> 0 < s * (1 - s).
 Proof. intros H. apply Rmult_lt_0_compat; lra. Qed.
 
+(** [(6)] phi1 > 0 on the whole line. *)
 Theorem phi1_pos x : 0 < phi1 x.
 Proof. rewrite phi1_expint. apply expint_pos; [cts | intros; lra]. Qed.
+
+(** [(6)] phi2 > 0 on the whole line, so the logarithms in (10) exist. *)
 Theorem phi2_pos x : 0 < phi2 x.
 Proof. apply expint_pos; [apply cts_w2 | intros; lra]. Qed.
+
+(** [phi] phi3 > 0 on the whole line. *)
 Theorem phi3_pos x : 0 < phi3 x.
 Proof. apply expint_pos; [apply cts_w3 | exact w3_pos]. Qed.
+
+(** [phi] psi > 0 on the whole line. *)
 Theorem psi_pos x : 0 < psi x.
 Proof. apply expint_pos; [apply cts_wpsi | exact wpsi_pos]. Qed.
 
+(** [phi] phi1 is strictly increasing. *)
 Theorem phi1_increasing x y : x < y -> phi1 x < phi1 y.
 Proof. rewrite !phi1_expint. apply expint_increasing; [cts | intros; lra]. Qed.
+
+(** [phi] phi2 is strictly increasing. *)
 Theorem phi2_increasing x y : x < y -> phi2 x < phi2 y.
 Proof. apply expint_increasing; [apply cts_w2 | intros; lra]. Qed.
+
+(** [phi] phi3 is strictly increasing. *)
 Theorem phi3_increasing x y : x < y -> phi3 x < phi3 y.
 Proof. apply expint_increasing; [apply cts_w3 | exact w3_pos]. Qed.
+
+(** [phi] psi is strictly increasing. *)
 Theorem psi_increasing x y : x < y -> psi x < psi y.
 Proof. apply expint_increasing; [apply cts_wpsi | exact wpsi_pos]. Qed.
 
@@ -294,7 +326,7 @@ Proof. apply expint_increasing; [apply cts_wpsi | exact wpsi_pos]. Qed.
 Lemma expint_s x : expint (fun s => s) x = exp x * phi2 (- x).
 Proof. rewrite (expint_reflect _ x cts_ws). reflexivity. Qed.
 
-(** phi1(x) - phi2(x) = e^x phi2(-x). *)
+(** [(7)] phi1(x) - phi2(x) = e^x phi2(-x), for every x. *)
 Theorem eq7 x : phi1 x - phi2 x = exp x * phi2 (- x).
 Proof.
   rewrite <- expint_s, phi1_expint, phi2_expint.
@@ -302,16 +334,17 @@ Proof.
   rewrite (expint_lin (fun _ => 1) (fun s => 1 - s)) by cts. ring.
 Qed.
 
-(** phi1(x) = e^x phi1(-x) and psi(x) = e^x psi(-x): both are symmetric up to
-    the factor e^x, as the mass and the coupling of a segment must be. *)
+(** [phi] phi1(x) = e^x phi1(-x): the mass of a segment is the same from both ends. *)
 Theorem phi1_reflect x : phi1 x = exp x * phi1 (- x).
 Proof. rewrite !phi1_expint. exact (expint_reflect _ x cts_w1). Qed.
+
+(** [phi] psi(x) = e^x psi(-x): the coupling of a segment is the same from both ends. *)
 Theorem psi_reflect x : psi x = exp x * psi (- x).
 Proof.
   rewrite !psi_expint, (expint_reflect _ x cts_wpsi). f_equal.
   apply expint_ext. intros s. ring.
 Qed.
 
-(** phi1 is the sum of the two shares that a segment gives to its ends. *)
+(** [(7)] phi1(x) = phi2(x) + e^x phi2(-x): the mass is the sum of the two shares. *)
 Theorem phi1_shares x : phi1 x = phi2 x + exp x * phi2 (- x).
 Proof. rewrite <- eq7. ring. Qed.

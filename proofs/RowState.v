@@ -43,6 +43,7 @@ Definition valid (s : state) : Prop :=
 Definition positive (s : state) : Prop :=
   match s with Mass _ k _ => 0 < k | _ => False end.
 
+(** [state] Merging keeps masses positive. *)
 Theorem merge_valid s t : valid s -> valid t -> valid (merge s t).
 Proof.
   destruct s, t; simpl; auto. intros A B.
@@ -50,9 +51,11 @@ Proof.
   pose proof (exp_pos (anchor0 - Rmax anchor anchor0)). nra.
 Qed.
 
-(** The empty state is the identity. *)
+(** [state] The empty state is a left identity of the merge. *)
 Theorem merge_empty_left s : merge Empty s = s.
 Proof. reflexivity. Qed.
+
+(** [state] The empty state is a right identity of the merge. *)
 Theorem merge_empty_right s : merge s Empty = s.
 Proof. now destruct s. Qed.
 
@@ -60,7 +63,7 @@ Lemma mass_eq m k u m' k' u' : m = m' -> k = k' -> (forall c, u c = u' c) ->
   Mass m k u = Mass m' k' u'.
 Proof. intros -> -> E. f_equal. now apply functional_extensionality. Qed.
 
-(** Merging is associative. *)
+(** [state] Merging is associative, zero masses and their last points included. *)
 Theorem merge_associative s t u : valid s -> valid t -> valid u ->
   merge (merge s t) u = merge s (merge t u).
 Proof.
@@ -95,7 +98,7 @@ Proof.
   f_equal; ring.
 Qed.
 
-(** Merging is commutative where both masses are positive. *)
+(** [state] Merging is commutative where both masses are positive. *)
 Theorem merge_commutative s t : positive s -> positive t -> merge s t = merge t s.
 Proof.
   destruct s as [| |m1 k1 o1], t as [| |m2 k2 o2]; simpl; try tauto. intros H1 H2.
@@ -146,12 +149,17 @@ Proof.
   rewrite (IH (state_of p)) by apply state_of_valid.
   apply merge_associative; [exact H | apply state_of_valid | apply one_pass_valid].
 Qed.
+
+(** [state] The one pass over two runs is the merge of their one passes. *)
 Theorem one_pass_app l k : one_pass (l ++ k) = merge (one_pass l) (one_pass k).
 Proof. unfold one_pass at 1. rewrite fold_left_app. apply fold_merge, one_pass_valid. Qed.
 
-(** Every plan gives the one-pass result of its segments. *)
+(** [state] Every way of splitting segments into runs and merging them in time order gives the
+    one-pass state. *)
 Theorem any_split t : execute t = one_pass (segments t).
 Proof. induction t; simpl; [auto|]. now rewrite one_pass_app, IHt1, IHt2. Qed.
+
+(** [state] Two ways of splitting the same segments give the same state. *)
 Corollary any_two_splits t t' : segments t = segments t' -> execute t = execute t'.
 Proof. intros E. now rewrite !any_split, E. Qed.
 
@@ -241,8 +249,8 @@ Proof.
   - unfold mass in *. repeat split; [lra | discriminate].
 Qed.
 
-(** The one pass ends with log-mass anchor + log mass = log Z, output sum P v / Z; and with
-    nothing but zero masses, with the latest value. *)
+(** [state] The one-pass state holds anchor + log mass = log Z and sum P v / Z; with nothing
+    but zero masses, the latest value. *)
 Theorem one_pass_result l : Forall piece_valid l -> sums_to (one_pass l) l.
 Proof.
   induction l as [|p l IH] using rev_ind; intros V; [reflexivity|].
@@ -250,15 +258,18 @@ Proof.
   rewrite one_pass_app. apply sums_to_merge; auto.
   apply sums_to_piece. now inversion VP.
 Qed.
-(** So does every plan. *)
+
+(** [state] Every way of splitting ends with that result. *)
 Theorem plan_result t : Forall piece_valid (segments t) -> sums_to (execute t) (segments t).
 Proof. intros V. rewrite any_split. now apply one_pass_result. Qed.
-(** lse from a state: anchor + ln mass = ln Z. *)
+
+(** [state] anchor + log(mass) of a state is log Z of its segments. *)
 Theorem state_lse a k u l : sums_to (Mass a k u) l -> a + ln k = ln (total_mass l).
 Proof.
   intros (K & E & _). rewrite E, ln_mult, ln_exp by (auto; apply exp_pos). ring.
 Qed.
-(** The anchor is the largest end score of the segments that have a mass. *)
+
+(** [state] The anchor is at least every end score of the segments that have a mass. *)
 Theorem one_pass_anchor l a k u : one_pass l = Mass a k u ->
   forall p, In p l -> 0 < mass (part p) -> score0 p <= a /\ score1 p <= a.
 Proof.
@@ -311,8 +322,8 @@ Lemma total_value_seq (f : nat -> piece) n c :
   = sum (fun i => left (part (f i)) * value0 (f i) c + right (part (f i)) * value1 (f i) c) n.
 Proof. induction n; [reflexivity|]. rewrite seq_S, map_app, total_value_app, IHn. simpl. ring. Qed.
 
-(** A window inside the nodes, its segments split in any way: the merged state holds the output
-    and log Z of the whole window. *)
+(** [state] For a window inside the nodes, split in any way, the merged state holds o and log Z
+    of (2). *)
 Theorem row_state_is_attention scale d q K V tau n lo hi t : timeline tau n ->
   tau 0%nat <= lo -> lo < hi -> hi <= tau n ->
   let a := score scale d q K in

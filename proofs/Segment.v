@@ -83,7 +83,8 @@ Qed.
 
 (** ** Equations (4) and (5) on one segment of duration 1 *)
 
-(** (4): int_0^1 e^{a(s)} v(s) ds = e^{a0} (phi1(x) v1 + phi2(x) (v0 - v1)), x = a1 - a0. *)
+(** [(4)] On one segment of duration 1, int_0^1 e^{a(s)} v(s) ds = e^{a0} (phi1(x) v1 + phi2(x)
+    (v0 - v1)), x = a1 - a0. *)
 Theorem eq4_segment a0 a1 v0 v1 :
   is_RInt (fun s => exp (lerp a0 a1 s) * lerp v0 v1 s) 0 1
     (exp a0 * phi1 (a1 - a0) * v1 + exp a0 * phi2 (a1 - a0) * (v0 - v1)).
@@ -96,7 +97,7 @@ Proof.
   replace ((1 - 0) * (a1 - a0)) with (a1 - a0) by ring. ring.
 Qed.
 
-(** (5): int_0^1 e^{a(s)} ds = e^{a0} phi1(x). *)
+(** [(5)] On one segment of duration 1, int_0^1 e^{a(s)} ds = e^{a0} phi1(x). *)
 Theorem eq5_segment a0 a1 :
   is_RInt (fun s => exp (lerp a0 a1 s)) 0 1 (exp a0 * phi1 (a1 - a0)).
 Proof.
@@ -138,10 +139,18 @@ Definition cut_step (alpha beta : R) : rule := fun D a0 a1 =>
 Lemma shares_eq l r h l' r' h' : l = l' -> r = r' -> h = h' -> Shares l r h = Shares l' r' h'.
 Proof. now intros -> -> ->. Qed.
 
+(** [cut] For any rule: what a cut segment gives to its two nodes' values is what the rule
+    gives to the values read at the two edges. *)
+Theorem cut_value (r : rule) D a0 a1 alpha beta v0 v1 :
+  let p := r ((beta - alpha) * D) (lerp a0 a1 alpha) (lerp a0 a1 beta) in
+  left (cut r alpha beta D a0 a1) * v0 + right (cut r alpha beta D a0 a1) * v1
+  = left p * lerp v0 v1 alpha + right p * lerp v0 v1 beta.
+Proof. intros p. unfold cut. cbn [left right]. fold p. unfold lerp at 1 2. ring. Qed.
+
 (** ** The Linear rule is the integral *)
 
-(** On the part [alpha, beta], the shares of the Linear rule are the integrals
-    of e^{a(s)} against 1-s, s and s(1-s): the two hat functions and their product. *)
+(** [cut] On the part [alpha, beta] of a segment the L, R and h of the Linear rule are D times
+    the integrals of e^{a(s)} against 1-s, s and s(1-s). *)
 Theorem linear_cut_integral D a0 a1 alpha beta :
   cut linear alpha beta D a0 a1 =
   Shares (D * moment a0 a1 alpha beta (fun s => 1 - s))
@@ -179,28 +188,33 @@ Proof.
     rewrite F. change (expint (fun r => r * (1 - r)) x) with (psi x). ring.
 Qed.
 
-(** The whole segment is the part [0, 1] ... *)
+(** [cut] Linear on the part [0, 1] is Linear on the whole segment. *)
 Theorem linear_whole D a0 a1 : cut linear 0 1 D a0 a1 = linear D a0 a1.
 Proof.
   unfold cut, linear. cbn [left right coupling]. rewrite lerp_0, lerp_1.
   apply shares_eq; ring_simplify ((1 - 0) * D); ring.
 Qed.
+
+(** [cut] Trapezoid on the part [0, 1] is Trapezoid on the whole segment. *)
 Theorem trapezoid_whole D a0 a1 : cut trapezoid 0 1 D a0 a1 = trapezoid D a0 a1.
 Proof.
   unfold cut, trapezoid. cbn [left right coupling]. rewrite lerp_0, lerp_1.
   apply shares_eq; field.
 Qed.
+
+(** [cut] Step on the part [0, 1] is Step on the whole segment. *)
 Theorem step_whole D a0 a1 : cut_step 0 1 D a0 a1 = step D a0 a1.
 Proof. unfold cut_step, step. apply shares_eq; ring. Qed.
 
-(** ... so the table's L, R and h are integrals over the whole segment. *)
+(** [(4)] The closed forms of L, R and h are D times the integrals of e^{a(s)} against 1-s, s
+    and s(1-s) over the whole segment. *)
 Theorem linear_integral D a0 a1 :
   linear D a0 a1 =
   Shares (D * moment a0 a1 0 1 (fun s => 1 - s)) (D * moment a0 a1 0 1 (fun s => s))
          (D * moment a0 a1 0 1 (fun s => s * (1 - s))).
 Proof. rewrite <- linear_whole. apply linear_cut_integral. Qed.
 
-(** int e^{a} v over the part = L v0 + R v1: equation (4) for any duration and cut. *)
+(** [(4)] int e^a v over a part of a segment of any duration = L v0 + R v1. *)
 Theorem linear_cut_value D a0 a1 alpha beta v0 v1 :
   D * moment a0 a1 alpha beta (lerp v0 v1) =
   left (cut linear alpha beta D a0 a1) * v0 + right (cut linear alpha beta D a0 a1) * v1.
@@ -210,7 +224,7 @@ Proof.
   rewrite (moment_lin _ _ _ _ (fun s => 1 - s) (fun s => s)) by cts. ring.
 Qed.
 
-(** The mass of a part is int e^{a}: equation (5) for any duration and cut. *)
+(** [(5)] int e^a over a part of a segment of any duration = L + R. *)
 Theorem linear_cut_mass D a0 a1 alpha beta :
   mass (cut linear alpha beta D a0 a1) = D * moment a0 a1 alpha beta (fun _ => 1).
 Proof.
@@ -218,7 +232,7 @@ Proof.
   rewrite (moment_ext _ _ _ _ _ (fun _ => 1)) in V by apply lerp_same. rewrite V. ring.
 Qed.
 
-(** L + R = D e^{a0} phi1(x). *)
+(** [(5)] L + R = D e^{a0} phi1(x). *)
 Theorem linear_mass D a0 a1 : mass (linear D a0 a1) = D * exp a0 * phi1 (a1 - a0).
 Proof.
   unfold mass, linear. cbn [left right]. rewrite phi1_shares.
@@ -226,7 +240,7 @@ Proof.
   replace (exp a1) with (exp a0 * exp (a1 - a0)) by (rewrite <- exp_plus; f_equal; ring). ring.
 Qed.
 
-(** L + R is D times the logarithmic mean of e^{a0} and e^{a1}. *)
+(** [(5)] L + R is D times the logarithmic mean of e^{a0} and e^{a1}. *)
 Theorem linear_mass_logarithmic_mean D a0 a1 : a0 <> a1 ->
   mass (linear D a0 a1) = D * ((exp a1 - exp a0) / (a1 - a0)).
 Proof.
@@ -235,7 +249,7 @@ Proof.
   field. lra.
 Qed.
 
-(** h = (R - L) / x, for every x: x h = R - L. *)
+(** [rule] x h = R - L, for every x (so h = (R - L)/x off 0). *)
 Theorem linear_coupling D a0 a1 :
   (a1 - a0) * coupling (linear D a0 a1) = right (linear D a0 a1) - left (linear D a0 a1).
 Proof.
@@ -248,13 +262,15 @@ Proof.
   rewrite <- eq7. ring.
 Qed.
 
-(** The forms that the kernels evaluate.  Near x = 0: mass = D e^{a0} + x L, R = mass - L. *)
+(** [rule] The form evaluated near x = 0: L + R = D e^{a0} + x L. *)
 Theorem linear_near D a0 a1 :
   mass (linear D a0 a1) = D * exp a0 + (a1 - a0) * left (linear D a0 a1).
 Proof.
   rewrite linear_mass, phi2_recurrence. unfold linear. cbn [left]. ring.
 Qed.
-(** Away from 0: L = (mass - D e^{a0}) / x and R = (D e^{a1} - mass) / x. *)
+
+(** [rule] The form evaluated away from 0: L = (mass - D e^{a0})/x and R = (D e^{a1} - mass)/x.
+    *)
 Theorem linear_far D a0 a1 : a0 <> a1 ->
   left (linear D a0 a1) = (mass (linear D a0 a1) - D * exp a0) / (a1 - a0) /\
   right (linear D a0 a1) = (D * exp a1 - mass (linear D a0 a1)) / (a1 - a0).
@@ -271,7 +287,8 @@ Qed.
 
 (** ** Signs *)
 
-(** Shares are positive where the part has positive length and duration. *)
+(** [rule] L, R and h are positive where the part has positive length and the segment positive
+    duration. *)
 Theorem linear_cut_pos D a0 a1 alpha beta : 0 < D -> 0 <= alpha -> alpha < beta -> beta <= 1 ->
   0 < left (cut linear alpha beta D a0 a1) /\ 0 < right (cut linear alpha beta D a0 a1)
   /\ 0 < coupling (cut linear alpha beta D a0 a1).
@@ -281,6 +298,8 @@ Proof.
     intros s Hs; try lra.
   apply Rmult_lt_0_compat; lra.
 Qed.
+
+(** [rule] L, R and h are never negative. *)
 Theorem linear_cut_nonneg D a0 a1 alpha beta : 0 <= D -> 0 <= alpha -> alpha <= beta -> beta <= 1 ->
   0 <= left (cut linear alpha beta D a0 a1) /\ 0 <= right (cut linear alpha beta D a0 a1)
   /\ 0 <= coupling (cut linear alpha beta D a0 a1).
@@ -290,7 +309,8 @@ Proof.
     intros s Hs; try lra.
   apply Rmult_le_pos; lra.
 Qed.
-(** The coupling is at most a quarter of the mass. *)
+
+(** [rule] h <= (L + R)/4. *)
 Theorem linear_coupling_le D a0 a1 : 0 <= D ->
   coupling (linear D a0 a1) <= mass (linear D a0 a1) / 4.
 Proof.
@@ -305,7 +325,7 @@ Qed.
 
 (** ** Laws of a segment *)
 
-(** Two neighbouring parts together give what the whole part gives. *)
+(** [cut] The L, R and h of two neighbouring parts add up to those of their union. *)
 Theorem linear_cut_split D a0 a1 alpha beta gamma :
   left (cut linear alpha beta D a0 a1) + left (cut linear beta gamma D a0 a1)
     = left (cut linear alpha gamma D a0 a1)
@@ -318,7 +338,7 @@ Proof.
   rewrite <- !Rmult_plus_distr_l, !moment_Chasles by cts. auto.
 Qed.
 
-(** Reversal swaps the shares. *)
+(** [rule] Reversing a segment swaps L and R and keeps h. *)
 Theorem linear_reversal D a0 a1 :
   linear D a1 a0 = Shares (right (linear D a0 a1)) (left (linear D a0 a1))
                           (coupling (linear D a0 a1)).
@@ -328,6 +348,8 @@ Proof.
   replace (exp a1) with (exp a0 * exp (a1 - a0)) by (rewrite <- exp_plus; f_equal; ring).
   replace (- (a1 - a0)) with (a0 - a1) by ring. ring.
 Qed.
+
+(** [cut] Reversing a segment and its cut swaps L and R and keeps h. *)
 Theorem cut_linear_reversal D a0 a1 alpha beta :
   cut linear (1 - beta) (1 - alpha) D a1 a0 =
   Shares (right (cut linear alpha beta D a0 a1)) (left (cut linear alpha beta D a0 a1))
@@ -340,7 +362,7 @@ Proof.
   rewrite linear_reversal. cbn [left right coupling]. apply shares_eq; ring.
 Qed.
 
-(** Adding c to both scores multiplies the shares by e^c. *)
+(** [rule] Adding c to both scores multiplies L, R and h by e^c. *)
 Theorem cut_linear_shift D a0 a1 alpha beta c :
   cut linear alpha beta D (a0 + c) (a1 + c) =
   Shares (exp c * left (cut linear alpha beta D a0 a1))
@@ -356,7 +378,7 @@ Proof.
   rewrite !exp_plus. apply shares_eq; ring.
 Qed.
 
-(** The shares are proportional to the duration. *)
+(** [rule] L, R and h are proportional to the duration. *)
 Theorem cut_linear_scale D a0 a1 alpha beta c :
   cut linear alpha beta (c * D) a0 a1 =
   Shares (c * left (cut linear alpha beta D a0 a1))
@@ -390,7 +412,7 @@ Proof.
   - apply (is_derive_eq _ _ _ _ D). apply RInt_ext_R. intros s. do 2 f_equal. unfold lerp. ring.
 Qed.
 
-(** Linear, whole or cut, is such a rule: d int e^a N_i / d a_j = int e^a N_i N_j. *)
+(** [gradient] Linear, whole or cut: dL = (L - h) da0 + h da1 and dR = h da0 + (R - h) da1. *)
 Theorem linear_score_derivatives alpha beta : score_derivatives (cut linear alpha beta).
 Proof.
   intros D a0 a1 e0 e1 x p. unfold p. clear p.
@@ -412,25 +434,31 @@ Proof.
       by (intros; unfold lerp; ring).
     rewrite (moment_lin _ _ _ _ (fun s => s) (fun s => s * (1 - s))) by cts. ring.
 Qed.
+
+(** [gradient] Step, whole or cut: dL = 0 and dR = R da1 (the same law with h = 0). *)
 Theorem step_score_derivatives alpha beta : score_derivatives (cut_step alpha beta).
 Proof.
   intros D a0 a1 e0 e1 x p. unfold p, cut_step. cbn [left right coupling]. split.
   - apply (is_derive_eq _ _ _ _ (is_derive_const_R 0 x)). ring.
   - deriv.
 Qed.
+
+(** [gradient] Trapezoid: dL = L da0 and dR = R da1 (the same law with h = 0). *)
 Theorem trapezoid_score_derivatives : score_derivatives trapezoid.
 Proof.
   intros D a0 a1 e0 e1 x p. unfold p, trapezoid. cbn [left right coupling]. split; deriv.
 Qed.
-(** A cut trapezoid interpolates the scores at the edges, and so does its coupling. *)
+
+(** [gradient] A cut Trapezoid follows the same law with h = alpha(1-alpha) L' + beta(1-beta)
+    R'. *)
 Theorem cut_trapezoid_score_derivatives alpha beta : score_derivatives (cut trapezoid alpha beta).
 Proof.
   intros D a0 a1 e0 e1 x p. unfold p, cut, trapezoid, lerp. cbn [left right coupling].
   split; deriv.
 Qed.
 
-(** Duration, on whole segments and on parts whose fractions stay as they are:
-    dL/dD = L/D, written without a division so that D = 0 is allowed. *)
+(** [gradient] dL/dD and dR/dD are the shares per unit of duration, at every D including 0, for
+    fixed edge fractions. *)
 Theorem cut_linear_duration D a0 a1 alpha beta :
   is_derive (fun d => left (cut linear alpha beta d a0 a1)) D (left (cut linear alpha beta 1 a0 a1))
   /\ is_derive (fun d => right (cut linear alpha beta d a0 a1)) D
@@ -445,9 +473,9 @@ Proof.
     rewrite Rmult_1_r in S. now rewrite S.
 Qed.
 
-(** Moving edges.  While the duration and the two edge fractions all move, the
-    part's integral against any weight g changes by
-    D' int e^a g + D (beta' e^{a(beta)} g(beta) - alpha' e^{a(alpha)} g(alpha)). *)
+(** [gradient] While duration and both edge fractions move, the part's integral against a
+    weight g changes by D' int e^a g + D (beta' e^{a(beta)} g(beta) - alpha' e^{a(alpha)}
+    g(alpha)). *)
 Theorem moving_edges (D alpha beta : R -> R) a0 a1 g x dD dalpha dbeta : cts g ->
   is_derive D x dD -> is_derive alpha x dalpha -> is_derive beta x dbeta ->
   is_derive (fun y => D y * moment a0 a1 (alpha y) (beta y) g) x
@@ -460,7 +488,7 @@ Proof.
   exact (is_derive_RInt_bounds _ alpha beta x dalpha dbeta (cts_moment a0 a1 g G) HA HB).
 Qed.
 
-(** The same for the two shares of the Linear rule. *)
+(** [gradient] The same for the two shares of the Linear rule. *)
 Theorem linear_moving_edges (D alpha beta : R -> R) a0 a1 x dD dalpha dbeta :
   is_derive D x dD -> is_derive alpha x dalpha -> is_derive beta x dbeta ->
   is_derive (fun y => left (cut linear (alpha y) (beta y) (D y) a0 a1)) x
@@ -481,8 +509,8 @@ Proof.
     exact (moving_edges D alpha beta a0 a1 (fun s => s) x _ _ _ cts_ws HD HA HB).
 Qed.
 
-(** An edge at the fixed distance ell after the left node, on a segment whose
-    duration D changes: its fraction ell/D moves at the rate -ell/D^2. *)
+(** [gradient] An edge at the fixed time ell after the left node of a segment of duration D has
+    the fraction ell/D, which moves at the rate -(ell/D)/D. *)
 Theorem fixed_edge_fraction ell D : D <> 0 ->
   is_derive (fun d => ell / d) D (- (ell / D) / D).
 Proof. intros N. auto_derive; [exact N | real_eq; field; exact N]. Qed.

@@ -35,7 +35,8 @@ Proof.
   - intros s. deriv.
   - cts.
 Qed.
-(** phi2(x) = 1/2 + x/6 + x^2/24 + x^3 phi5(x). *)
+
+(** [(13)] phi2(x) = 1/2 + x/6 + x^2/24 + x^3 phi5(x). *)
 Theorem phi2_expansion x : phi2 x = 1 / 2 + x / 6 + x ^ 2 / 24 + x ^ 3 * phi5 x.
 Proof. rewrite phi3_recurrence, phi4_recurrence, phi5_recurrence. field. Qed.
 
@@ -58,7 +59,8 @@ Proof.
     + right. apply is_RInt_value.
       apply (is_RInt_antiderivative (fun s => - (1 - s) ^ 5 / 60)); [intros s; deriv | cts | field].
 Qed.
-(** |phi2(x) - 1/2 - x/6 - x^2/24| <= |x|^3 / 60. *)
+
+(** [(13)] abs(phi2(x) - 1/2 - x/6 - x^2/24) <= abs(x)^3 / 60 for x in [-1/2, 1/2]. *)
 Theorem phi2_second_order x : -(1/2) <= x <= 1/2 ->
   Rabs (phi2 x - (1 / 2 + x / 6 + x ^ 2 / 24)) <= Rabs x ^ 3 / 60.
 Proof.
@@ -111,7 +113,8 @@ Proof.
   intros. pose proof (Rabs_triang (x + y) z). pose proof (Rabs_triang x y). lra.
 Qed.
 
-(** log(phi2(u) + phi2(w)) = (u+w)/6 + (u^2-uw+w^2)/36 + r, |r| <= (|u|^3 + |w|^3)/12. *)
+(** [(13)] log(phi2(u) + phi2(w)) = (u+w)/6 + (u^2 - uw + w^2)/36 + r, abs(r) <= (abs(u)^3 +
+    abs(w)^3)/12, for u, w in [-1/2, 1/2]. *)
 Theorem bias_second_order u w : -(1/2) <= u <= 1/2 -> -(1/2) <= w <= 1/2 ->
   Rabs (ln (phi2 u + phi2 w) - ((u + w) / 6 + (u ^ 2 - u * w + w ^ 2) / 36))
   <= (Rabs u ^ 3 + Rabs w ^ 3) / 12.
@@ -175,7 +178,8 @@ Proof.
   - lra.
 Qed.
 
-(** The first-order form: log(phi2(u) + phi2(w)) = (u+w)/6 + r, |r| <= (u^2 + w^2)/12. *)
+(** [(13)] log(phi2(u) + phi2(w)) = (u+w)/6 + r, abs(r) <= (u^2 + w^2)/12, for u, w in [-1/2,
+    1/2]. *)
 Theorem bias_first_order u w : -(1/2) <= u <= 1/2 -> -(1/2) <= w <= 1/2 ->
   Rabs (ln (phi2 u + phi2 w) - (u + w) / 6) <= (u ^ 2 + w ^ 2) / 12.
 Proof.
@@ -189,7 +193,8 @@ Proof.
   pose proof (pow2_ge_0 (u + w)). pose proof (pow2_ge_0 (u - w)). lra.
 Qed.
 
-(** (13): b_i = (a_{i-1} + a_{i+1} - 2 a_i)/6 up to a second-order remainder ... *)
+(** [(13)] b_i = (a_{i-1} + a_{i+1} - 2 a_i)/6 + r, abs(r) <= (u^2 + w^2)/12, u = a_{i-1} - a_i
+    and w = a_{i+1} - a_i in [-1/2, 1/2]. *)
 Theorem eq13 a t i : (S i < t)%nat ->
   let u := a i - a (S i) in let w := a (S (S i)) - a (S i) in
   -(1/2) <= u <= 1/2 -> -(1/2) <= w <= 1/2 ->
@@ -200,7 +205,8 @@ Proof.
   fold u w. replace (a i + a (S (S i)) - 2 * a (S i)) with (u + w) by (unfold u, w; ring).
   now apply bias_first_order.
 Qed.
-(** ... and with the second-order term (u^2 - u w + w^2)/36, up to a third-order one. *)
+
+(** [(13)] b_i = (u+w)/6 + (u^2 - uw + w^2)/36 + r, abs(r) <= (abs(u)^3 + abs(w)^3)/12. *)
 Theorem eq13_second_order a t i : (S i < t)%nat ->
   let u := a i - a (S i) in let w := a (S (S i)) - a (S i) in
   -(1/2) <= u <= 1/2 -> -(1/2) <= w <= 1/2 ->
@@ -213,7 +219,8 @@ Qed.
 
 (** ** At the ends *)
 
-(** log phi2(u) = -log 2 + u/3 + u^2/36 + r, |r| <= |u|^3/6. *)
+(** [(13)] log phi2(u) = -log 2 + u/3 + u^2/36 + r, abs(r) <= abs(u)^3/6, for u in [-1/2, 1/2].
+    *)
 Theorem end_bias_second_order u : -(1/2) <= u <= 1/2 ->
   Rabs (ln (phi2 u) - (- ln 2 + u / 3 + u ^ 2 / 36)) <= Rabs u ^ 3 / 6.
 Proof.
@@ -261,7 +268,9 @@ Proof.
   - rewrite Rabs_mult, (Rabs_left (- (1/2))) by lra. lra.
   - lra.
 Qed.
-(** (13) at the first and at the last node. *)
+
+(** [(13)] b_0 = -log 2 + u/3 + u^2/36 + r, abs(r) <= abs(u)^3/6, u = a_1 - a_0 in [-1/2, 1/2].
+    *)
 Theorem eq13_first a t : (0 < t)%nat ->
   let u := a 1%nat - a 0%nat in -(1/2) <= u <= 1/2 ->
   Rabs (bias INR a t 0 (INR t) 0 - (- ln 2 + u / 3 + u ^ 2 / 36)) <= Rabs u ^ 3 / 6.
@@ -269,6 +278,9 @@ Proof.
   intros L u Hu. rewrite <- (ln_exp (bias INR a t 0 (INR t) 0)), eq10_at_first by exact L.
   now apply end_bias_second_order.
 Qed.
+
+(** [(13)] b_t = -log 2 + u/3 + u^2/36 + r, abs(r) <= abs(u)^3/6, u = a_{t-1} - a_t in [-1/2,
+    1/2]. *)
 Theorem eq13_last a m :
   let u := a m - a (S m) in -(1/2) <= u <= 1/2 ->
   Rabs (bias INR a (S m) 0 (INR (S m)) (S m) - (- ln 2 + u / 3 + u ^ 2 / 36)) <= Rabs u ^ 3 / 6.

@@ -36,8 +36,8 @@ Proof.
   apply (is_derive_comp_R exp (lerp a0 a1)); [|apply lerp_derive]. apply is_derive_exp.
 Qed.
 
-(** Trapezoid less Linear, exactly: with x = a1 - a0 and dv = v1 - v0,
-    (D/2) int_0^1 s(1-s) e^{a(s)} (x^2 v(s) + 2 x dv) ds. *)
+(** [trapezoid] On a segment, Trapezoid less Linear is (D/2) int_0^1 s(1-s) e^{a(s)} (x^2 v(s)
+    + 2 x (v1 - v0)) ds, exactly. *)
 Theorem trapezoid_minus_linear D a0 a1 v0 v1 :
   (left (trapezoid D a0 a1) * v0 + right (trapezoid D a0 a1) * v1)
   - (left (linear D a0 a1) * v0 + right (linear D a0 a1) * v1)
@@ -81,7 +81,8 @@ Proof.
   - unfold f. rewrite !lerp_0, !lerp_1. field.
   - rewrite <- E1. field.
 Qed.
-(** For the masses: Trapezoid's mass is the Linear mass plus x^2/2 times the coupling. *)
+
+(** [trapezoid] Trapezoid's mass is Linear's mass plus x^2/2 times Linear's coupling. *)
 Theorem trapezoid_mass D a0 a1 :
   mass (trapezoid D a0 a1) = mass (linear D a0 a1) + (a1 - a0) ^ 2 / 2 * coupling (linear D a0 a1).
 Proof.
@@ -95,7 +96,8 @@ Proof.
        - (left (linear D a0 a1) * 1 + right (linear D a0 a1) * 1))); [ring|].
   rewrite T. field.
 Qed.
-(** So it is larger, by a factor of at most 1 + x^2/8. *)
+
+(** [trapezoid] Trapezoid's mass lies between Linear's mass and (1 + x^2/8) times it. *)
 Theorem trapezoid_mass_bounds D a0 a1 : 0 <= D ->
   mass (linear D a0 a1) <= mass (trapezoid D a0 a1)
   <= mass (linear D a0 a1) * (1 + (a1 - a0) ^ 2 / 8).
@@ -120,9 +122,8 @@ Definition output (p : nat -> shares) (y : nat -> R) (n : nat) : R :=
 Lemma denominator_sum p n : denominator p 0 0 n = sum (fun i => mass (p i)) n.
 Proof. unfold denominator. ring. Qed.
 
-(** |o_Trapezoid - o_Linear| <= (X^2 W + 2 X V)/8, where X bounds the change of the score over a
-    segment, V that of the value, and W the distance of any two values on the curve: of second
-    order when the sampling is refined. *)
+(** [trapezoid] abs(o_Trapezoid - o_Linear) <= (X^2 W + 2 X V)/8 where X bounds the score's
+    change over a segment, V the value's, W the distance of two values: second order. *)
 Theorem trapezoid_output_error D a y n X V W :
   (forall i, (i < n)%nat -> 0 <= D i) -> 0 < denominator (linear_line D a) 0 0 n ->
   (forall i, (i < n)%nat -> Rabs (a (S i) - a i) <= X) ->
@@ -249,7 +250,7 @@ Proof.
     + assert (B * (D i * h) <= B * (mass (linear_line D a i) / 4)) by (apply Rmult_le_compat_l; lra). lra.
 Qed.
 
-(** 0 <= lse_Trapezoid - lse_Linear <= X^2/8. *)
+(** [trapezoid] 0 <= lse_Trapezoid - lse_Linear <= X^2/8. *)
 Theorem trapezoid_lse_error D a n X :
   (forall i, (i < n)%nat -> 0 <= D i) -> 0 < denominator (linear_line D a) 0 0 n ->
   (forall i, (i < n)%nat -> Rabs (a (S i) - a i) <= X) ->
@@ -281,7 +282,7 @@ Proof.
     lra.
 Qed.
 
-(** The Linear output of a line is continuous attention over its whole window. *)
+(** [trapezoid] The Linear output of a line is continuous attention over its whole window. *)
 Theorem linear_output_is_attention scale d q K V tau n c : increasing tau n ->
   output (linear_line (duration tau) (score scale d q K)) (fun i => V i c) n
   = attention scale d q K V tau n (tau 0%nat) (tau n) c.

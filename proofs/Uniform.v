@@ -16,7 +16,7 @@ Proof. apply increasing_timeline, unit_increasing. Qed.
 Lemma unit_duration i : duration INR i = 1.
 Proof. unfold duration. rewrite S_INR. ring. Qed.
 
-(** (3): for i <= s < i+1 the curve is (i+1-s) u_i + (s-i) u_{i+1}. *)
+(** [(3)] Unit time line: for i <= s < i+1 the curve is (i+1-s) u_i + (s-i) u_{i+1}. *)
 Theorem eq3_uniform u n i s : (i < n)%nat -> INR i <= s < INR i + 1 ->
   curve INR u n s = (INR i + 1 - s) * u i + (s - INR i) * u (S i).
 Proof.
@@ -24,8 +24,8 @@ Proof.
   rewrite S_INR. unfold lerp. field. lra.
 Qed.
 
-(** (4): int_i^{i+1} e^{a} v = e^{a_i} phi1(x) v_{i+1} + e^{a_i} phi2(x) (v_i - v_{i+1}),
-    x = a_{i+1} - a_i. *)
+(** [(4)] Unit time line: int_i^{i+1} e^a v = e^{a_i} phi1(x) v_{i+1} + e^{a_i} phi2(x) (v_i -
+    v_{i+1}), x = a_{i+1} - a_i. *)
 Theorem eq4 a v n i : (i < n)%nat ->
   is_RInt (fun s => exp (curve INR a n s) * curve INR v n s) (INR i) (INR i + 1)
     (exp (a i) * phi1 (a (S i) - a i) * v (S i)
@@ -43,7 +43,8 @@ Proof.
     replace (1 * INR i + - INR i) with 0 by ring. replace (1 * (INR i + 1) + - INR i) with 1 by ring.
     apply is_RInt_value, eq4_segment.
 Qed.
-(** (5): int_i^{i+1} e^{a} = e^{a_i} phi1(x). *)
+
+(** [(5)] Unit time line: int_i^{i+1} e^a = e^{a_i} phi1(x). *)
 Theorem eq5 a n i : (i < n)%nat ->
   is_RInt (fun s => exp (curve INR a n s)) (INR i) (INR i + 1) (exp (a i) * phi1 (a (S i) - a i)).
 Proof.
@@ -67,7 +68,7 @@ Proof.
   now apply G.
 Qed.
 
-(** (8): o as the quotient of two sums over segments. *)
+(** [(8)] Unit time line, window [0, t]: o as the quotient of two sums over segments. *)
 Theorem eq8 scale d q K V t c : (0 < t)%nat ->
   let a := score scale d q K in
   attention scale d q K V INR t 0 (INR t) c =
@@ -83,7 +84,8 @@ Proof.
   apply sum_ext. intros. ring.
 Qed.
 
-(** (9): the numerator rearranged over nodes: first, last and inner nodes. *)
+(** [(9)] Unit time line: the numerator rearranged over the first node, the last node and the
+    inner nodes. *)
 Theorem eq9 a v m :
   sum (fun i => exp (a i) * phi1 (a (S i) - a i) * v (S i)
                 + exp (a i) * phi2 (a (S i) - a i) * (v i - v (S i))) (S m)
@@ -119,6 +121,7 @@ Qed.
 Lemma cancel_exp x y u : x * exp u = exp u * y -> x = y.
 Proof. intros H. apply (Rmult_eq_reg_l (exp u)); [rewrite <- H; ring | apply Rgt_not_eq, exp_pos]. Qed.
 
+(** [(10)] Unit time line: e^{b_0} = phi2(a_1 - a_0). *)
 Theorem eq10_at_first a t : (0 < t)%nat ->
   exp (bias INR a t 0 (INR t) 0) = phi2 (a 1%nat - a 0%nat).
 Proof.
@@ -126,6 +129,8 @@ Proof.
   pose proof (eq10_first INR a t (unit_increasing t) L) as E. rewrite unit_duration in E.
   change (INR 0) with 0 in E. rewrite E. ring.
 Qed.
+
+(** [(10)] Unit time line: e^{b_i} = phi2(a_{i-1} - a_i) + phi2(a_{i+1} - a_i) inside. *)
 Theorem eq10_inside a t i : (S i < t)%nat ->
   exp (bias INR a t 0 (INR t) (S i)) = phi2 (a i - a (S i)) + phi2 (a (S (S i)) - a (S i)).
 Proof.
@@ -133,6 +138,8 @@ Proof.
   pose proof (eq10_inner INR a t i (unit_increasing t) L) as E. rewrite !unit_duration in E.
   change (INR 0) with 0 in E. rewrite E. ring.
 Qed.
+
+(** [(10)] Unit time line: e^{b_t} = phi2(a_{t-1} - a_t). *)
 Theorem eq10_at_last a m :
   exp (bias INR a (S m) 0 (INR (S m)) (S m)) = phi2 (a m - a (S m)).
 Proof.
@@ -141,7 +148,7 @@ Proof.
   change (INR 0) with 0 in E. rewrite E. ring.
 Qed.
 
-(** Equal scores: b = 0 inside and b = -log 2 at the two ends. *)
+(** [(10)] Equal scores: b = 0 inside and b = -log 2 at the two ends. *)
 Theorem bias_equal_scores x t i : (S i < t)%nat ->
   bias INR (fun _ => x) t 0 (INR t) (S i) = 0
   /\ bias INR (fun _ => x) t 0 (INR t) 0 = - ln 2
@@ -154,7 +161,8 @@ Proof.
     rewrite eq10_at_last, Rminus_eq_0, phi2_0, exp_Ropp, exp_ln by lra. field.
 Qed.
 
-(** (11): o is a softmax over nodes 0..t of the scores a_i with the bias b_i. *)
+(** [(11)] Unit time line, window [0, t]: o is a softmax over nodes 0..t of the scores a_i with
+    the bias b_i. *)
 Theorem eq11 scale d q K V t c : (0 < t)%nat ->
   let a := score scale d q K in
   let b := bias INR a t 0 (INR t) in
