@@ -3,9 +3,11 @@
 #
 #   proofs/check.sh            check; non-zero exit on any difference
 #   proofs/check.sh --update   rewrite assumptions.txt, statements.txt, theorems.json
+#                              and the table in docs/proofs.md
 #
-# Needs Coq 8.16 with Coquelicot and Interval (Debian: coq libcoq-coquelicot
-# libcoq-interval).  With root and apt-get at hand they are installed if missing.
+# Needs Coq 8.16 with Coquelicot, Interval and Gappa (Debian: coq libcoq-coquelicot
+# libcoq-interval libcoq-gappa gappa).  With root and apt-get at hand they are
+# installed if missing.
 set -euo pipefail
 cd "$(dirname "$0")"
 update=no
@@ -15,11 +17,11 @@ case "${1:-}" in
     *) echo "usage: $0 [--update]" >&2; exit 2 ;;
 esac
 
-packages="coq libcoq-coquelicot libcoq-interval"
+packages="coq libcoq-coquelicot libcoq-interval libcoq-gappa gappa"
 have_coq() {
-    command -v coqc >/dev/null || return 1
+    command -v coqc >/dev/null && command -v gappa >/dev/null || return 1
     local lib; lib="$(coqc -where)/user-contrib"
-    [ -d "$lib/Coquelicot" ] && [ -d "$lib/Interval" ]
+    [ -d "$lib/Coquelicot" ] && [ -d "$lib/Interval" ] && [ -d "$lib/Gappa" ]
 }
 if ! have_coq; then
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
@@ -28,9 +30,9 @@ if ! have_coq; then
         DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages >/dev/null
     fi
     if ! have_coq; then
-        echo "The proofs need Coq 8.16 with Coquelicot and Interval." >&2
+        echo "The proofs need Coq 8.16 with Coquelicot, Interval and Gappa." >&2
         echo "On Debian or Ubuntu: sudo apt-get install --no-install-recommends $packages" >&2
-        echo "Elsewhere, with opam: coq.8.16.1 coq-coquelicot.3.2.0 coq-interval.4.6.1" >&2
+        echo "Elsewhere, with opam: coq.8.16.1 coq-coquelicot.3.2.0 coq-interval.4.6.1 coq-gappa.1.5.2 gappa.1.4.0" >&2
         exit 3
     fi
 fi
@@ -49,6 +51,9 @@ done
 if grep -nE '\b(Admitted|admit|Axiom|Axioms|Parameter|Parameters|Conjecture|give_up|Unset Guard|bypass_check)\b' *.v; then
     echo "an unproved statement stands above" >&2; exit 1
 fi
+
+# The coefficients that the proofs read are those that the kernels read.
+./polynomials.sh --check
 
 # 2. Compile in order; a file is compiled again if it or one before it changed.
 again=no
@@ -105,7 +110,21 @@ awk -F'\t' '
 ' build/theorems.tsv > build/theorems.json
 
 # 5. Compare with what is committed.
+awk -F'\t' '
+    BEGIN { print "| theorem | speaks of | in words | file |"; print "|---|---|---|---|" }
+    { gsub(/\|/, "\\|", $4); printf "| `%s` | %s | %s | %s.v |\n", $2, $3, $4, $1 }
+' build/theorems.tsv > build/theorems.md
+awk -v table=build/theorems.md '
+    /<!-- theorems -->/ { print; while ((getline line < table) > 0) print line; skip = 1; next }
+    /<!-- end of theorems -->/ { skip = 0 }
+    !skip { print }
+' ../docs/proofs.md > build/proofs.md
 failed=no
+if [ $update = yes ]; then
+    cp build/proofs.md ../docs/proofs.md
+elif ! diff -u ../docs/proofs.md build/proofs.md; then
+    echo "the table in docs/proofs.md differs from the theorems (see above)" >&2; failed=yes
+fi
 for f in assumptions.txt statements.txt theorems.json; do
     if [ $update = yes ]; then
         cp "build/$f" "$f"
