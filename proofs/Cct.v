@@ -7,7 +7,7 @@
 
 From Coq Require Import Reals Lra Lia Arith.
 From Coquelicot Require Import Coquelicot.
-From ContAttn Require Import Calculus Phi Segment Sums Attention.
+From ContAttn Require Import Calculus Phi Segment Sums Curve Attention.
 Open Scope R_scope.
 
 (** The stepwise-constant reading: u (i+1) on (tau i, tau (i+1)]. *)
@@ -95,6 +95,34 @@ Proof.
       pose proof (timeline_le tau n (S i) m T ltac:(lia) ltac:(lia)).
       rewrite !clip_id by lra. reflexivity.
     + rewrite C by lia. rewrite (clip_id _ _ (tau m)) by lra. rewrite clip_high by lra. reflexivity.
+Qed.
+
+(** [cct] Over any window inside the line, the integral of e^a v of the stepwise-constant reading is the
+    sum of the cut Step shares times the values. *)
+Theorem step_window tau a v n lo hi : timeline tau n -> tau 0%nat <= lo -> lo <= hi -> hi <= tau n ->
+  is_RInt (fun s => exp (step_curve tau a n s) * step_curve tau v n s) lo hi
+    (sum (fun i => right (cut_step (enter tau lo hi i) (leave tau lo hi i) (duration tau i) (a i) (a (S i)))
+                   * v (S i)) n).
+Proof.
+  intros T L0 W L1.
+  set (f := fun s => if Rle_dec (tau n) s then 0 else if Rlt_dec s (tau 0%nat) then 0
+                     else exp (step_curve tau a n s) * step_curve tau v n s).
+  apply (is_RInt_ext_le f); [exact W | |].
+  { intros s Hs. unfold f. destruct (Rle_dec (tau n) s); [lra|].
+    destruct (Rlt_dec s (tau 0%nat)); [lra|auto]. }
+  eapply is_RInt_eq.
+  - apply (piecewise_integral tau n lo hi f (fun i _ => exp (a (S i)) * v (S i)) 0 0 T W).
+    + intros i _. apply cts_const.
+    + intros i s Hi Hs. unfold f.
+      pose proof (timeline_le tau n 0 i T ltac:(lia) ltac:(lia)).
+      pose proof (timeline_le tau n (S i) n T ltac:(lia) ltac:(lia)).
+      destruct (Rle_dec (tau n) s); [lra|]. destruct (Rlt_dec s (tau 0%nat)); [lra|].
+      rewrite !(step_curve_on tau _ n i s T Hi) by lra. reflexivity.
+    + intros s Hs. unfold f. destruct (Rle_dec (tau n) s); [auto|]. destruct (Rlt_dec s (tau 0%nat)); lra.
+    + intros s Hs. unfold f. destruct (Rle_dec (tau n) s); lra.
+  - rewrite !Rmult_0_r, Rplus_0_l, Rplus_0_r. apply sum_ext. intros i Hi.
+    rewrite (is_RInt_value _ _ _ _ (is_RInt_const_R _ _ (exp (a (S i)) * v (S i)))).
+    unfold cut_step. cbn [right]. ring.
 Qed.
 
 (** [cct] Continuous causal attention over a stepwise-constant curve, at any query time t

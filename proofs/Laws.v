@@ -5,7 +5,7 @@
 
 From Coq Require Import Reals Lra Lia Arith.
 From Coquelicot Require Import Coquelicot.
-From ContAttn Require Import Calculus Phi Segment Sums Attention.
+From ContAttn Require Import Calculus Phi Segment Sums Curve Attention.
 Open Scope R_scope.
 
 (** Masses decide the output: if all masses change by one factor, o stays. *)

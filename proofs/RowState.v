@@ -9,7 +9,7 @@
 
 From Coq Require Import Reals Lra Lia List FunctionalExtensionality.
 From Coquelicot Require Hierarchy RInt.
-From ContAttn Require Import Calculus Phi Segment Sums Attention.
+From ContAttn Require Import Calculus Phi Segment Sums Curve Attention.
 Import ListNotations.
 Open Scope R_scope.
 

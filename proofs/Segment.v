@@ -323,6 +323,29 @@ Proof.
   rewrite (moment_lin _ _ _ _ (fun _ => 1) (fun _ => 1)) in M by cts. nra.
 Qed.
 
+(** [rule] D min(e^{a0}, e^{a1}) <= L + R <= D max(e^{a0}, e^{a1}): scaled by the largest score, a
+    mass is at most its duration. *)
+Theorem linear_mass_range D a0 a1 : 0 <= D ->
+  D * Rmin (exp a0) (exp a1) <= mass (linear D a0 a1) <= D * Rmax (exp a0) (exp a1).
+Proof.
+  intros HD. rewrite <- linear_whole, linear_cut_mass. unfold moment.
+  assert (B : forall s, 0 < s < 1 -> Rmin (exp a0) (exp a1) <= exp (lerp a0 a1 s) <= Rmax (exp a0) (exp a1)).
+  { intros s Hs. assert (H : Rmin a0 a1 <= lerp a0 a1 s <= Rmax a0 a1).
+    { unfold lerp, Rmin, Rmax. destruct (Rle_dec a0 a1); nra. }
+    split.
+    - apply Rle_trans with (exp (Rmin a0 a1)); [|apply exp_le_mono; lra].
+      unfold Rmin at 2. destruct (Rle_dec a0 a1); [apply Rmin_l | apply Rmin_r].
+    - apply Rle_trans with (exp (Rmax a0 a1)); [apply exp_le_mono; lra|].
+      unfold Rmax at 1. destruct (Rle_dec a0 a1); [apply Rmax_r | apply Rmax_l]. }
+  assert (C : forall c : R, RInt (fun _ : R => c) 0 1 = c).
+  { intros c. apply is_RInt_value. apply (is_RInt_eq _ _ _ _ _ (is_RInt_const_R 0 1 c)). ring. }
+  pose proof (cts_lerp a0 a1) as K. split; apply Rmult_le_compat_l; auto.
+  - rewrite <- (C (Rmin (exp a0) (exp a1))). apply RInt_le_cts; [lra | cts | cts |].
+    intros s Hs. rewrite Rmult_1_r. now apply B.
+  - rewrite <- (C (Rmax (exp a0) (exp a1))). apply RInt_le_cts; [lra | cts | cts |].
+    intros s Hs. rewrite Rmult_1_r. now apply B.
+Qed.
+
 (** ** Laws of a segment *)
 
 (** [cut] The L, R and h of two neighbouring parts add up to those of their union. *)
@@ -507,6 +530,48 @@ Proof.
   - apply (is_derive_ext_R (fun y => D y * moment a0 a1 (alpha y) (beta y) (fun s => s))).
     { intros y. now rewrite linear_cut_integral. }
     exact (moving_edges D alpha beta a0 a1 (fun s => s) x _ _ _ cts_ws HD HA HB).
+Qed.
+
+(** [gradient] A cut Trapezoid is not additive in its parts: when its edges move, its integral of v changes
+    by the derivative of (D/2) lam (e^{a(alpha)} v(alpha) + e^{a(beta)} v(beta)). *)
+Theorem trapezoid_moving_edges (alpha beta : R -> R) D a0 a1 v0 v1 x dalpha dbeta :
+  is_derive alpha x dalpha -> is_derive beta x dbeta ->
+  let lam := beta x - alpha x in
+  let Ea := exp (lerp a0 a1 (alpha x)) in let Eb := exp (lerp a0 a1 (beta x)) in
+  let va := lerp v0 v1 (alpha x) in let vb := lerp v0 v1 (beta x) in
+  is_derive (fun y => left (cut trapezoid (alpha y) (beta y) D a0 a1) * v0
+                      + right (cut trapezoid (alpha y) (beta y) D a0 a1) * v1) x
+    (D / 2 * ((dbeta - dalpha) * (Ea * va + Eb * vb)
+              + lam * (Ea * ((a1 - a0) * va + (v1 - v0)) * dalpha
+                       + Eb * ((a1 - a0) * vb + (v1 - v0)) * dbeta))).
+Proof.
+  intros HA HB lam Ea Eb va vb.
+  assert (L : forall u0 u1 (f : R -> R) df, is_derive f x df ->
+    is_derive (fun y => lerp u0 u1 (f y)) x ((u1 - u0) * df)).
+  { intros u0 u1 f df F. apply (is_derive_ext_R (fun y => u0 + (u1 - u0) * f y)).
+    - intros t. unfold lerp. ring.
+    - apply (is_derive_eq _ _ (0 + (u1 - u0) * df)); [|ring].
+      apply (is_derive_plus_R (fun _ => u0) (fun y => (u1 - u0) * f y)); [apply is_derive_const_R|].
+      now apply is_derive_scal_R. }
+  assert (X : forall (f : R -> R) df, is_derive f x df ->
+    is_derive (fun y => exp (lerp a0 a1 (f y)) * lerp v0 v1 (f y)) x
+      (exp (lerp a0 a1 (f x)) * ((a1 - a0) * df) * lerp v0 v1 (f x)
+       + exp (lerp a0 a1 (f x)) * ((v1 - v0) * df))).
+  { intros f df F. apply (is_derive_mult_R (fun y => exp (lerp a0 a1 (f y))) (fun y => lerp v0 v1 (f y))).
+    - apply (is_derive_comp_R exp (fun y => lerp a0 a1 (f y))); [apply is_derive_exp | now apply L].
+    - now apply L. }
+  apply (is_derive_ext_R (fun y => D / 2 * ((beta y - alpha y)
+    * (exp (lerp a0 a1 (alpha y)) * lerp v0 v1 (alpha y) + exp (lerp a0 a1 (beta y)) * lerp v0 v1 (beta y))))).
+  { intros t. rewrite (cut_value trapezoid). unfold trapezoid. cbn [left right]. field. }
+  eapply is_derive_eq.
+  - apply is_derive_scal_R.
+    apply (is_derive_mult_R (fun y => beta y - alpha y)
+      (fun y => exp (lerp a0 a1 (alpha y)) * lerp v0 v1 (alpha y)
+                + exp (lerp a0 a1 (beta y)) * lerp v0 v1 (beta y))).
+    + apply is_derive_minus_R; [exact HB | exact HA].
+    + apply (is_derive_plus_R (fun y => exp (lerp a0 a1 (alpha y)) * lerp v0 v1 (alpha y))
+        (fun y => exp (lerp a0 a1 (beta y)) * lerp v0 v1 (beta y))); [exact (X alpha dalpha HA) | exact (X beta dbeta HB)].
+  - cbv beta. fold lam Ea Eb va vb. ring.
 Qed.
 
 (** [gradient] An edge at the fixed time ell after the left node of a segment of duration D has

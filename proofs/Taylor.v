@@ -8,7 +8,7 @@
 
 From Coq Require Import Reals Lra Lia Arith.
 From Coquelicot Require Import Coquelicot.
-From ContAttn Require Import Calculus Phi Segment Sums Attention Uniform.
+From ContAttn Require Import Calculus Phi Segment Sums Curve Attention Uniform.
 Open Scope R_scope.
 
 (** ** phi2 to second order *)

@@ -6,7 +6,7 @@
 
 From Coq Require Import Reals Lra Lia Arith.
 From Coquelicot Require Import Coquelicot.
-From ContAttn Require Import Calculus Phi Segment Sums Attention Gradient.
+From ContAttn Require Import Calculus Phi Segment Sums Curve Attention Gradient.
 Open Scope R_scope.
 
 (** ** One segment *)
@@ -280,6 +280,18 @@ Proof.
     assert (ln (1 + X ^ 2 / 8) <= X ^ 2 / 8).
     { rewrite <- (ln_exp (X ^ 2 / 8)) at 2. apply ln_le; [lra | apply exp_ge_1p]. }
     lra.
+Qed.
+
+(** [trapezoid] On the unit time line Trapezoid gives e^{a_i} to inner nodes and half of it to the two ends:
+    the bias 0, or -log 2, of the Taylor series of order 0. *)
+Theorem trapezoid_nodes a m i : (i <= S m)%nat ->
+  node_mass (trapezoid_line (fun _ => 1) a) 0 0 (S m) i
+  = exp (a i) * (if Nat.eqb i 0 then 1 / 2 else if Nat.eqb i (S m) then 1 / 2 else 1).
+Proof.
+  intros L. unfold node_mass, from_left, from_right, trapezoid_line, trapezoid. cbn [left right].
+  destruct i as [|j].
+  - simpl Nat.eqb. cbv iota. field.
+  - change (Nat.eqb (S j) 0) with false. cbv iota. destruct (Nat.eqb (S j) (S m)); field.
 Qed.
 
 (** [trapezoid] The Linear output of a line is continuous attention over its whole window. *)

@@ -59,5 +59,5 @@ done < polynomials.tsv
 if [ $check = yes ]; then
     cmp -s "$v" Polynomials.v && cmp -s "$rs" polynomials.rs || { echo "Polynomials.v or polynomials.rs is not what polynomials.tsv gives; run proofs/polynomials.sh" >&2; exit 1; }
 else
-    cp "$v" Polynomials.v; cp "$rs" polynomials.rs
+    cat "$v" > Polynomials.v; cat "$rs" > polynomials.rs
 fi
