@@ -5,7 +5,7 @@
 
 From Coq Require Import Reals Lra Lia Arith.
 From Coquelicot Require Import Coquelicot.
-From ContAttn Require Import Calculus Phi Segment Sums Curve Attention Gradient.
+From ContAttn Require Import Calculus Phi Segment SegmentDerivatives Sums Curve Attention Gradient.
 Open Scope R_scope.
 
 (** The visible line of a window is such a line. *)

@@ -6,7 +6,7 @@
 
 From Coq Require Import Reals Lra Lia Arith.
 From Coquelicot Require Import Coquelicot.
-From ContAttn Require Import Calculus Phi Segment Sums Curve Attention Gradient Backward.
+From ContAttn Require Import Calculus Phi Segment SegmentDerivatives Sums Curve Attention Gradient Backward.
 Open Scope R_scope.
 
 (** The hat function of node i: the reading of the i-th indicator. *)

@@ -9,7 +9,7 @@
 
 From Coq Require Import Reals Lra Lia Arith.
 From Coquelicot Require Import Coquelicot.
-From ContAttn Require Import Calculus Phi Segment Sums Curve Attention.
+From ContAttn Require Import Calculus Phi Segment SegmentDerivatives Sums Curve Attention.
 Open Scope R_scope.
 
 (** ** The loss of a run of segments *)
