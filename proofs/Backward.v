@@ -158,3 +158,86 @@ Proof.
       rewrite sum_plus, sum_scal, sum_delta by lia. ring.
   - deriv.
 Qed.
+
+(** ** Durations *)
+
+Lemma loss_ext (p p' : nat -> shares) b b' f f' y g_lse n :
+  (forall i, (i < n)%nat -> p i = p' i) -> b = b' -> f = f' ->
+  loss p b f y g_lse n = loss p' b' f' y g_lse n.
+Proof.
+  intros H -> ->. unfold loss, numerator, denominator.
+  rewrite (sum_ext (fun i => left (p i) * y i + right (p i) * y (S i))
+    (fun i => left (p' i) * y i + right (p' i) * y (S i))) by (intros; now rewrite H).
+  rewrite (sum_ext (fun i => mass (p i)) (fun i => mass (p' i))) by (intros; now rewrite H).
+  reflexivity.
+Qed.
+
+(** Times whose durations are D + x E: node 0 stays, every later node moves with the durations
+    before it. *)
+Definition moved (tau E : nat -> R) (x : R) (j : nat) : R := tau j + x * sum E j.
+Lemma moved_duration tau E x i : duration (moved tau E x) i = along (duration tau) E x i.
+Proof. unfold duration, moved, along. simpl sum. unfold duration. ring. Qed.
+
+Lemma moved_increasing tau E n : increasing tau n ->
+  locally 0 (fun x => increasing (moved tau E x) n).
+Proof.
+  intros I.
+  assert (G : forall m, (m <= n)%nat -> locally 0 (fun x => increasing (moved tau E x) m)).
+  { induction m; intros Hm.
+    - apply filter_forall. intros x i Hi. lia.
+    - assert (L : locally 0 (fun x => 0 < duration tau m + x * E m)).
+      { assert (C : cts (fun x => duration tau m + x * E m)) by cts.
+        apply (C 0 (fun y => 0 < y)). apply (open_gt 0).
+        unfold duration. pose proof (I m ltac:(lia)). lra. }
+      generalize (filter_and (F := locally (0 : R)) _ _ (IHm ltac:(lia)) L). apply filter_imp. intros x [H0 H1] i Hi.
+      destruct (Nat.eq_dec i m) as [->|N]; [|apply H0; lia].
+      pose proof (moved_duration tau E x m) as D. unfold duration at 1, along in D. lra. }
+  now apply G.
+Qed.
+
+Lemma linear_duration_linear : duration_linear linear.
+Proof. intros D a0 a1. unfold linear. cbn [left right]. split; ring. Qed.
+
+Lemma full_window_loss tau n m g V g_lse a : increasing tau n -> (0 < n)%nat ->
+  integral_loss tau n (tau 0%nat) (tau n) m g V g_lse a
+  = line_loss (fun _ => linear) (duration tau) 0 0 n a (fun i => dot m g (V i)) g_lse.
+Proof.
+  intros I L. pose proof (increasing_timeline _ _ I) as T.
+  pose proof (timeline_le tau n 0 n T ltac:(lia) ltac:(lia)).
+  rewrite integral_loss_line by auto. unfold line_loss. apply loss_ext.
+  - intros i Hi. exact (visible_full tau a n i T Hi (I i Hi)).
+  - rewrite clip_id by lra. ring.
+  - rewrite clip_id by lra. ring.
+Qed.
+
+(** [gradient] dL/dD_i = l_i G_{i-1} + r_i G_i for the integrals of (2) over the whole line: along any
+    direction E of the durations (all positive), later nodes moving with them. *)
+Theorem attention_gradient_durations tau E n m g V g_lse a : increasing tau n -> (0 < n)%nat ->
+  let G := line_adjoint (fun _ => linear) (duration tau) 0 0 n a (fun i => dot m g (V i)) g_lse in
+  is_derive (fun x => integral_loss (moved tau E x) n (moved tau E x 0%nat) (moved tau E x n)
+                        m g V g_lse a) 0
+    (sum (fun i => E i * (left (linear 1 (a i) (a (S i))) * G i
+                          + right (linear 1 (a i) (a (S i))) * G (S i))) n).
+Proof.
+  intros I L G.
+  assert (A0 : along (duration tau) E 0 = duration tau).
+  { apply FunctionalExtensionality.functional_extensionality. intros i. unfold along. ring. }
+  apply (is_derive_ext_loc (V := R_NormedModule)
+    (fun x => line_loss (fun _ => linear) (along (duration tau) E x) 0 0 n a (fun i => dot m g (V i)) g_lse)).
+  - generalize (moved_increasing tau E n I). apply filter_imp. intros x Hx.
+    rewrite full_window_loss by auto. unfold line_loss. apply loss_ext; auto.
+    intros i Hi. unfold line_shares. now rewrite moved_duration.
+  - pose proof (gradient_durations (fun _ => linear) (duration tau) E 0 0 n a (fun i => dot m g (V i))
+      g_lse 0 (fun _ _ => linear_duration_linear)) as D.
+    rewrite A0 in D. apply D.
+    pose proof (increasing_timeline _ _ I) as T.
+    pose proof (timeline_le tau n 0 1 T ltac:(lia) ltac:(lia)). pose proof (I 0%nat L).
+    pose proof (timeline_le tau n 1 n T ltac:(lia) ltac:(lia)).
+    pose proof (Z_pos tau a n (tau 0%nat) (tau n) T ltac:(lra)) as ZP.
+    rewrite <- window_line_total in ZP. unfold line_total, denominator in *.
+    rewrite (sum_ext _ (fun i => mass (line_shares (fun _ => linear) (duration tau) a i))) in ZP.
+    + rewrite !clip_id in ZP by lra.
+      replace (tau 0%nat - tau 0%nat) with 0 in ZP by ring. replace (tau n - tau n) with 0 in ZP by ring.
+      exact ZP.
+    + intros i Hi. f_equal. exact (visible_full tau a n i T Hi (I i Hi)).
+Qed.

@@ -1,4 +1,4 @@
-(** * Edges: how the output moves with the edges of its window
+(** * Edges: the edges of a window
 
     A sliding or growing window moves its edges through the curve.  The
     derivative by an edge is the integrand there: e^{a(edge)} G(edge), with
@@ -40,16 +40,54 @@ Proof.
         [apply cts_lerp | cts].
 Qed.
 
-Lemma integrand_continuous tau a v n s : timeline tau n -> off_node tau n s ->
+(** Where durations are positive the curve is continuous at the nodes, too. *)
+Definition ramp (r : R) : R := (1 + Rabs r - Rabs (r - 1)) / 2.
+Lemma cts_ramp : cts ramp.
+Proof.
+  unfold ramp. assert (A : cts (fun r => Rabs r)) by (intros r; apply continuous_Rabs).
+  assert (B : cts (fun r => Rabs (r - 1))) by (apply (cts_comp Rabs (fun r => r - 1)); [exact A | cts]).
+  cts.
+Qed.
+
+(** [edge] On a line with positive durations the curve is continuous everywhere. *)
+Theorem curve_continuous_everywhere tau u n s : increasing tau n -> continuous (curve tau u n) s.
+Proof.
+  intros I. revert s. change (cts (curve tau u n)). induction n as [|m IH].
+  - simpl. cts.
+  - assert (C : cts (fun s => curve tau u m s + (u (S m) - u m) * ramp ((s - tau m) / (tau (S m) - tau m)))).
+    { assert (R : cts (fun s => ramp ((s - tau m) / (tau (S m) - tau m)))).
+      { apply (cts_comp ramp (fun s => (s - tau m) / (tau (S m) - tau m))); [apply cts_ramp | cts]. }
+      assert (M : cts (fun s => curve tau u m s)) by (apply IH; intros i Hi; apply I; lia). cts. }
+    intros s. apply (continuous_ext (fun s => curve tau u m s
+      + (u (S m) - u m) * ramp ((s - tau m) / (tau (S m) - tau m)))); [|apply C].
+    intros y. simpl. pose proof (I m ltac:(lia)) as D.
+    assert (K : y - tau m = (y - tau m) / (tau (S m) - tau m) * (tau (S m) - tau m)) by (field; lra).
+    set (r := (y - tau m) / (tau (S m) - tau m)) in *.
+    destruct (Rle_dec (tau (S m)) y) as [H|H]; [|destruct (Rle_dec (tau m) y) as [G|G]].
+    + rewrite (curve_after tau u m y) by lra.
+      assert (1 <= r) by nra. unfold ramp. rewrite !Rabs_right by lra. field.
+    + rewrite (curve_after tau u m y) by lra.
+      assert (0 <= r) by nra. assert (r <= 1) by nra.
+      unfold ramp. rewrite (Rabs_right r), (Rabs_left1 (r - 1)) by lra. unfold lerp. field.
+    + assert (r <= 0) by nra. unfold ramp. rewrite !Rabs_left1 by lra.
+      transitivity (curve tau u m y); [field | reflexivity].
+Qed.
+
+(** A time at which the curve is continuous: off the nodes, or anywhere if durations are positive. *)
+Definition smooth_at (tau : nat -> R) (n : nat) (s : R) : Prop := off_node tau n s \/ increasing tau n.
+Lemma smooth_continuous tau u n s : timeline tau n -> smooth_at tau n s -> continuous (curve tau u n) s.
+Proof. intros T [H|H]; [now apply curve_continuous | now apply curve_continuous_everywhere]. Qed.
+
+Lemma integrand_continuous tau a v n s : timeline tau n -> smooth_at tau n s ->
   continuous (fun s => exp (curve tau a n s) * curve tau v n s) s.
 Proof.
   intros T H. apply (continuous_mult (fun s => exp (curve tau a n s)) (curve tau v n)).
-  - apply (continuous_comp (curve tau a n) exp); [now apply curve_continuous|].
+  - apply (continuous_comp (curve tau a n) exp); [now apply smooth_continuous|].
     revert s H. intros s _. generalize (curve tau a n s). change (cts (fun s => exp s)). cts.
-  - now apply curve_continuous.
+  - now apply smooth_continuous.
 Qed.
 
-Lemma upper_edge tau a v n lo hi : timeline tau n -> lo < hi -> off_node tau n hi ->
+Lemma upper_edge tau a v n lo hi : timeline tau n -> lo < hi -> smooth_at tau n hi ->
   is_derive (fun h => RInt (fun s => exp (curve tau a n s) * curve tau v n s) lo h) hi
     (exp (curve tau a n hi) * curve tau v n hi).
 Proof.
@@ -62,7 +100,7 @@ Proof.
     now rewrite (is_RInt_value _ _ _ _ I).
   - now apply integrand_continuous.
 Qed.
-Lemma lower_edge tau a v n lo hi : timeline tau n -> lo < hi -> off_node tau n lo ->
+Lemma lower_edge tau a v n lo hi : timeline tau n -> lo < hi -> smooth_at tau n lo ->
   is_derive (fun l => RInt (fun s => exp (curve tau a n s) * curve tau v n s) l hi) lo
     (- (exp (curve tau a n lo) * curve tau v n lo)).
 Proof.
@@ -105,7 +143,7 @@ Qed.
 
 (** [edge] dL/d(upper edge) = e^{a(hi)} G(hi), for the integrals of (2). *)
 Theorem upper_edge_gradient tau n lo hi m g V g_lse a : timeline tau n -> lo < hi ->
-  off_node tau n hi ->
+  smooth_at tau n hi ->
   is_derive (fun h => integral_loss tau n lo h m g V g_lse a) hi
     (exp (curve tau a n hi) * adjoint_at tau n lo hi m g V g_lse a hi).
 Proof.
@@ -122,7 +160,7 @@ Qed.
 
 (** [edge] dL/d(lower edge) = - e^{a(lo)} G(lo), for the integrals of (2). *)
 Theorem lower_edge_gradient tau n lo hi m g V g_lse a : timeline tau n -> lo < hi ->
-  off_node tau n lo ->
+  smooth_at tau n lo ->
   is_derive (fun l => integral_loss tau n l hi m g V g_lse a) lo
     (- (exp (curve tau a n lo) * adjoint_at tau n lo hi m g V g_lse a lo)).
 Proof.
@@ -140,4 +178,52 @@ Proof.
   - apply (is_derive_ext_R (fun l => RInt (fun s => exp (curve tau a n s) * curve tau (fun _ => 1) n s) l hi)).
     { intros t. apply RInt_ext_R. intros s. rewrite curve_const. ring. }
     apply (is_derive_eq _ _ _ _ (lower_edge tau a (fun _ => 1) n lo hi T W H)). rewrite curve_const. ring.
+Qed.
+
+(** ** Windows that shrink to a point *)
+
+(** [window] o lies between any bounds of the curve's values inside the window. *)
+Theorem attention_within_window scale d q K V tau n lo hi c l u : timeline tau n -> lo < hi ->
+  (forall s, lo < s < hi -> l <= curve tau (fun i => V i c) n s <= u) ->
+  l <= attention scale d q K V tau n lo hi c <= u.
+Proof.
+  intros T W H. rewrite attention_scores. set (a := score scale d q K).
+  pose proof (eq9_denominator tau a n lo hi T ltac:(lra)) as D.
+  pose proof (eq9_numerator tau a (fun i => V i c) n lo hi T ltac:(lra)) as N.
+  rewrite (is_RInt_value _ _ _ _ D), (is_RInt_value _ _ _ _ N).
+  pose proof (Z_pos tau a n lo hi T W) as ZP.
+  set (z := Z tau a n lo hi) in *. set (nu := sum (fun i => P tau a n lo hi i * V i c) (S n)) in *.
+  assert (B : l * z <= nu <= u * z).
+  { split.
+    - apply (is_RInt_le (fun s => l * exp (curve tau a n s))
+        (fun s => exp (curve tau a n s) * curve tau (fun i => V i c) n s) lo hi); try lra;
+        [now apply is_RInt_scal_R | exact N |].
+      intros s Hs. rewrite Rmult_comm. apply Rmult_le_compat_l; [left; apply exp_pos | now apply H].
+    - apply (is_RInt_le (fun s => exp (curve tau a n s) * curve tau (fun i => V i c) n s)
+        (fun s => u * exp (curve tau a n s)) lo hi); try lra;
+        [exact N | now apply is_RInt_scal_R |].
+      intros s Hs. rewrite (Rmult_comm u). apply Rmult_le_compat_l; [left; apply exp_pos | now apply H]. }
+  assert (E : nu / z * z = nu) by (field; lra).
+  split; apply Rmult_le_reg_r with z; lra.
+Qed.
+
+(** [window] A window that shrinks to its upper edge: o tends to the curve's value there, the
+    value that the operator gives to a window of no duration. *)
+Theorem shrinking_window scale d q K V tau n hi c : timeline tau n -> smooth_at tau n hi ->
+  forall eps, 0 < eps -> exists delta, 0 < delta /\ forall lo, hi - delta < lo < hi ->
+  Rabs (attention scale d q K V tau n lo hi c - curve tau (fun i => V i c) n hi) <= eps.
+Proof.
+  intros T S eps He.
+  pose proof (smooth_continuous tau (fun i => V i c) n hi T S) as C.
+  destruct (proj1 (filterlim_locally _ _) C (mkposreal eps He)) as [delta Hd].
+  exists delta. split; [apply cond_pos|]. intros lo Hlo.
+  assert (B : forall s, lo < s < hi ->
+    curve tau (fun i => V i c) n hi - eps <= curve tau (fun i => V i c) n s
+    <= curve tau (fun i => V i c) n hi + eps).
+  { intros s Hs. assert (D : Rabs (s - hi) < delta) by (apply Rabs_lt_between; lra).
+    specialize (Hd s D).
+    assert (F : Rabs (curve tau (fun i => V i c) n s - curve tau (fun i => V i c) n hi) < eps) by exact Hd.
+    apply Rabs_lt_between in F. lra. }
+  pose proof (attention_within_window scale d q K V tau n lo hi c _ _ T ltac:(lra) B).
+  apply Rabs_le. lra.
 Qed.

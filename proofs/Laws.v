@@ -324,13 +324,17 @@ Proof.
 Qed.
 
 (** [window] A node that lies a whole segment past the window has mass 0. *)
-Theorem past_window_weight tau a n lo hi i : timeline tau n -> lo <= hi -> (S i < n)%nat ->
+Theorem past_window_weight tau a n lo hi i : timeline tau n -> lo <= hi -> (S i <= n)%nat ->
   hi <= tau i -> P tau a n lo hi (S i) = 0.
 Proof.
-  intros T W L H. pose proof (T i ltac:(lia)). pose proof (T (S i) ltac:(lia)).
-  unfold P, node_mass, from_left, from_right. destruct (Nat.eqb_spec (S i) n); [lia|].
-  unfold visible.
-  rewrite (enter_leave_empty tau lo hi i) by (rewrite !clip_high; lra).
-  rewrite (enter_leave_empty tau lo hi (S i)) by (rewrite !clip_high; lra).
-  rewrite !linear_cut_integral. cbn [left right]. unfold moment. rewrite !RInt_point_R. ring.
+  intros T W L H. pose proof (T i ltac:(lia)).
+  assert (E : forall j, (i <= j)%nat -> (j < n)%nat ->
+    left (visible tau a lo hi j) = 0 /\ right (visible tau a lo hi j) = 0).
+  { intros j Hj Hn. pose proof (timeline_le tau n i j T Hj ltac:(lia)). pose proof (T j Hn).
+    unfold visible. rewrite (enter_leave_empty tau lo hi j) by (rewrite !clip_high; lra).
+    rewrite linear_cut_integral. cbn [left right]. unfold moment. rewrite !RInt_point_R. lra. }
+  unfold P, node_mass, from_left, from_right. destruct (E i ltac:(lia) ltac:(lia)) as [_ ->].
+  destruct (Nat.eqb_spec (S i) n) as [<-|N].
+  - unfold held_after. rewrite clip_high by lra. ring.
+  - destruct (E (S i) ltac:(lia) ltac:(lia)) as [-> _]. ring.
 Qed.
