@@ -57,13 +57,16 @@ fi
 
 # 2. Compile in order; a file is compiled again if it or one before it changed.
 again=no
+previous=build
 for m in $modules; do
-    if [ $again = no ] && [ -f "build/$m.vo" ] && cmp -s "$m.v" "build/$m.v" && [ -f "build/$m.ok" ]; then continue; fi
+    if [ $again = no ] && [ -f "build/$m.vo" ] && [ -f "build/$m.ok" ] && cmp -s "$m.v" "build/$m.v" \
+        && ! [ "build/$m.vo" -nt "build/$m.ok" ] && { [ $previous = build ] || ! [ "build/$m.ok" -ot "build/$previous.ok" ]; }
+    then previous=$m; continue; fi
     again=yes
     rm -f "build/$m.vo" "build/$m.ok"; cp "$m.v" "build/$m.v"
     t=$(date +%s%N)
     if ! run_coqc "build/$m.v"; then echo "FAILED: $m.v" >&2; exit 1; fi
-    touch "build/$m.ok"
+    touch "build/$m.ok"; previous=$m
     printf '  %-16s %5d ms\n' "$m" $(( ($(date +%s%N) - t) / 1000000 ))
 done
 
