@@ -85,23 +85,23 @@ count=$(wc -l < build/theorems.tsv)
 {
     echo "From Coq Require Import String."
     for m in $modules; do echo "From ContAttn Require $m."; done
-    for m in $modules; do
-        names=$(awk -F'\t' -v m="$m" '$1 == m { printf ", @ContAttn.%s.%s", m, $2 }' build/theorems.tsv)
-        [ -n "$names" ] || continue
-        echo "Definition all_$m := (Logic.I$names)."
-        echo "Check \"file $m\"%string."
-        echo "Print Assumptions all_$m."
+    # Numbers.v apart: it alone may use the axioms of primitive integers and floats.
+    for group in other Numbers; do
+        names=$(awk -F'\t' -v g=$group '($1 == "Numbers") == (g == "Numbers") { printf ", @ContAttn.%s.%s", $1, $2 }' build/theorems.tsv)
+        echo "Definition all_$group := (Logic.I$names)."
+        echo "Check \"file $group\"%string."
+        echo "Print Assumptions all_$group."
     done
 } > build/exported_axioms.v
 run_coqc build/exported_statements.v | sed -E 's/^ContAttn\.//; s/[ \t]+$//' > build/statements.txt
 run_coqc build/exported_axioms.v > build/axioms.out
 awk '
-    /^"file / { file = $2; sub(/".*/, "", file); next }
+    /^"file / { file = $2; sub(/".*/, "", file); if (file == "other") file = "every other file"; next }
     /^Closed under the global context/ { print file ": none"; next }
     /^[A-Za-z_][A-Za-z0-9_.]*( :|$)/ { if ($1 != "Axioms:") print file ": " $1 }
 ' build/axioms.out | LC_ALL=C sort > build/assumptions.txt
-for m in $(cut -f1 build/theorems.tsv | uniq); do
-    grep -q "^$m: " build/assumptions.txt || { echo "no answer on the axioms of $m" >&2; exit 1; }
+for group in Numbers "every other file"; do
+    grep -q "^$group: " build/assumptions.txt || { echo "no answer on the axioms of $group" >&2; exit 1; }
 done
 
 # 4. The machine-readable list.
