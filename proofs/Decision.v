@@ -10,7 +10,7 @@
 
 From Coq Require Import Reals Lra Lia ZArith QArith Qreals List Bool.
 From Coquelicot Require Import Coquelicot.
-From ContAttn Require Import Calculus Phi Segment.
+From ContAttn Require Import Calculus Phi Segment Sums.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -380,6 +380,57 @@ Proof.
   exists D, (qs_mul D (qs_of (1 # 2))). unfold step, trapezoid. cbn [left right].
   rewrite value_mul, value_of. replace (Q2R (1 # 2)) with (1 / 2) by (unfold Q2R; simpl; field).
   repeat split; field.
+Qed.
+
+(** ** A whole row *)
+
+Lemma total_app l k : total (l ++ k) = total l + total k.
+Proof.
+  induction l as [|t l IH]; [unfold total; simpl; ring|].
+  simpl app. rewrite !total_cons, IH. ring.
+Qed.
+Definition qs_sub (x y : qs) : qs := qs_add x (qs_opp y).
+Lemma value_sub x y : value (qs_sub x y) = value x - value y.
+Proof. unfold qs_sub. rewrite value_add, value_opp. ring. Qed.
+Definition qs_lerp (u0 u1 s : qs) : qs := qs_add (qs_mul (qs_sub (qs_of 1) s) u0) (qs_mul s u1).
+Lemma Q2R_1 : Q2R 1 = 1.  Proof. unfold Q2R. simpl. field. Qed.
+Lemma value_lerp u0 u1 s : value (qs_lerp u0 u1 s) = lerp (value u0) (value u1) (value s).
+Proof. unfold qs_lerp, lerp. now rewrite value_add, !value_mul, value_sub, value_of, Q2R_1. Qed.
+
+(** One segment's part of N - c Z. *)
+Lemma segment_in_field (alpha beta D a0 a1 y0 y1 c : qs) : exists l : list term,
+  let p := cut linear (value alpha) (value beta) (value D) (value a0) (value a1) in
+  total l = left p * value y0 + right p * value y1 - value c * mass p.
+Proof.
+  set (aa := qs_lerp a0 a1 alpha). set (ab := qs_lerp a0 a1 beta).
+  destruct (linear_shares_in_field (qs_mul (qs_sub beta alpha) D) aa ab) as (l0 & l1 & r0 & r1 & L & R).
+  unfold aa, ab in L, R. rewrite value_mul, value_sub, !value_lerp in L, R.
+  set (kl := qs_sub (qs_lerp y0 y1 alpha) c). set (kr := qs_sub (qs_lerp y0 y1 beta) c).
+  exists [(qs_add (qs_mul l0 kl) (qs_mul r0 kr), aa); (qs_add (qs_mul l1 kl) (qs_mul r1 kr), ab)].
+  cbv zeta. rewrite !total_cons. cbn [fst snd]. change (total []) with 0.
+  unfold aa, ab, kl, kr. rewrite !value_add, !value_mul, !value_sub, !value_lerp.
+  transitivity (left (linear ((value beta - value alpha) * value D) (lerp (value a0) (value a1) (value alpha))
+        (lerp (value a0) (value a1) (value beta))) * (lerp (value y0) (value y1) (value alpha) - value c)
+    + right (linear ((value beta - value alpha) * value D) (lerp (value a0) (value a1) (value alpha))
+        (lerp (value a0) (value a1) (value beta))) * (lerp (value y0) (value y1) (value beta) - value c)).
+  - rewrite L, R. ring.
+  - unfold cut, mass. cbn [left right].
+    generalize (linear ((value beta - value alpha) * value D)
+      (lerp (value a0) (value a1) (value alpha)) (lerp (value a0) (value a1) (value beta))).
+    intros p. unfold lerp. ring.
+Qed.
+
+(** [decision] For a whole row under Linear, with cuts, durations, scores, values and the boundary c in
+    Q(sqrt m), N - c Z is a sum of gamma e^alpha over Q(sqrt m): the decision applies to it. *)
+Theorem row_in_field (alpha beta D a y : nat -> qs) (c : qs) n : exists l : list term,
+  let p i := cut linear (value (alpha i)) (value (beta i)) (value (D i)) (value (a i)) (value (a (S i))) in
+  total l = sum (fun i => left (p i) * value (y i) + right (p i) * value (y (S i))) n
+            - value c * sum (fun i => mass (p i)) n.
+Proof.
+  induction n as [|n [l IH]].
+  - exists []. simpl. change (total []) with 0. ring.
+  - destruct (segment_in_field (alpha n) (beta n) (D n) (a n) (a (S n)) (y n) (y (S n)) c) as [k K].
+    exists (l ++ k). cbv zeta in *. rewrite total_app, IH, K. simpl sum. ring.
 Qed.
 
 End Field.

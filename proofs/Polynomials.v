@@ -19,3 +19,33 @@ Definition phi2_near (x : R) : R :=
 (** ... and as a chain of fused multiply-adds, each rounded by [rnd]. *)
 Definition phi2_near_fma (rnd : R -> R) (x : R) : R :=
   rnd ((rnd ((rnd ((rnd ((rnd ((rnd (phi2_near_c6 * x + phi2_near_c5)) * x + phi2_near_c4)) * x + phi2_near_c3)) * x + phi2_near_c2)) * x + phi2_near_c1)) * x + phi2_near_c0).
+
+(** psi_near: psi on [-1, 1]. *)
+Definition psi_near_c0 : R := 11184811 * powerRZ 2 (-26).
+Definition psi_near_c1 : R := 2796211 * powerRZ 2 (-25).
+Definition psi_near_c2 : R := 3355451 * powerRZ 2 (-27).
+Definition psi_near_c3 : R := 5963127 * powerRZ 2 (-30).
+Definition psi_near_c4 : R := 1064913 * powerRZ 2 (-30).
+Definition psi_near_c5 : R := 10494487 * powerRZ 2 (-36).
+Definition psi_near_c6 : R := 10855513 * powerRZ 2 (-39).
+(** The polynomial in exact arithmetic ... *)
+Definition psi_near (x : R) : R :=
+  (psi_near_c0 + x * (psi_near_c1 + x * (psi_near_c2 + x * (psi_near_c3 + x * (psi_near_c4 + x * (psi_near_c5 + x * psi_near_c6)))))).
+(** ... and as a chain of fused multiply-adds, each rounded by [rnd]. *)
+Definition psi_near_fma (rnd : R -> R) (x : R) : R :=
+  rnd ((rnd ((rnd ((rnd ((rnd ((rnd (psi_near_c6 * x + psi_near_c5)) * x + psi_near_c4)) * x + psi_near_c3)) * x + psi_near_c2)) * x + psi_near_c1)) * x + psi_near_c0).
+
+(** exp2_near: 2^x on [-1/2, 1/2]. *)
+Definition exp2_near_c0 : R := 1 * powerRZ 2 (0).
+Definition exp2_near_c1 : R := 1453635 * powerRZ 2 (-21).
+Definition exp2_near_c2 : R := 1007583 * powerRZ 2 (-22).
+Definition exp2_near_c3 : R := 7449523 * powerRZ 2 (-27).
+Definition exp2_near_c4 : R := 2581819 * powerRZ 2 (-28).
+Definition exp2_near_c5 : R := 2877721 * powerRZ 2 (-31).
+Definition exp2_near_c6 : R := 10630719 * powerRZ 2 (-36).
+(** The polynomial in exact arithmetic ... *)
+Definition exp2_near (x : R) : R :=
+  (exp2_near_c0 + x * (exp2_near_c1 + x * (exp2_near_c2 + x * (exp2_near_c3 + x * (exp2_near_c4 + x * (exp2_near_c5 + x * exp2_near_c6)))))).
+(** ... and as a chain of fused multiply-adds, each rounded by [rnd]. *)
+Definition exp2_near_fma (rnd : R -> R) (x : R) : R :=
+  rnd ((rnd ((rnd ((rnd ((rnd ((rnd (exp2_near_c6 * x + exp2_near_c5)) * x + exp2_near_c4)) * x + exp2_near_c3)) * x + exp2_near_c2)) * x + exp2_near_c1)) * x + exp2_near_c0).

@@ -94,3 +94,44 @@ Proof.
   { rewrite <- (pow1 11). apply pow_incr. split; [apply Rabs_pos | apply Rabs_le; lra]. }
   apply Rle_trans with (1 * phin 12 x); [apply Rmult_le_compat_r; lra | lra].
 Qed.
+
+(** The Taylor polynomial of psi, degree 10: psi = phi2 - 2 phi3 term by term. *)
+Definition psi_taylor (x : R) : R :=
+  1/6 + x*(2/24 + x*(3/120 + x*(4/720 + x*(5/5040 + x*(6/40320 + x*(7/362880
+  + x*(8/3628800 + x*(9/39916800 + x*(10/479001600 + x*(11/6227020800)))))))))).
+
+(** [phi] abs(psi(x) - its Taylor polynomial of degree 10) <= 1e-9 on [-1, 1]. *)
+Theorem psi_taylor_error x : -1 <= x <= 1 -> Rabs (psi x - psi_taylor x) <= 1 / 1000000000.
+Proof.
+  intros Hx.
+  pose proof (eq_refl : rfact 0 = 1) as F0.
+  pose proof (rfact_value 0 1 F0) as F1. pose proof (rfact_value _ _ F1) as F2.
+  pose proof (rfact_value _ _ F2) as F3. pose proof (rfact_value _ _ F3) as F4.
+  pose proof (rfact_value _ _ F4) as F5. pose proof (rfact_value _ _ F5) as F6.
+  pose proof (rfact_value _ _ F6) as F7. pose proof (rfact_value _ _ F7) as F8.
+  pose proof (rfact_value _ _ F8) as F9. pose proof (rfact_value _ _ F9) as F10.
+  pose proof (rfact_value _ _ F10) as F11. pose proof (rfact_value _ _ F11) as F12.
+  pose proof (rfact_value _ _ F12) as F13. pose proof (rfact_value _ _ F13) as F14.
+  cbv [Z.of_nat Z.mul Pos.of_succ_nat Pos.succ Pos.mul Pos.add] in *.
+  assert (P3 : phi3 x = phin 2 x).
+  { unfold phin. rewrite phi3_expint. apply expint_ext. intros s. rewrite F2. reflexivity. }
+  assert (E : psi x - psi_taylor x = x ^ 11 * (phin 12 x - 2 * phin 13 x)).
+  { rewrite psi_phi, phin_1, P3.
+    assert (A : phin 1 x = phi2_taylor x + x ^ 11 * phin 12 x).
+    { do 11 rewrite phin_recurrence.
+      rewrite F2, F3, F4, F5, F6, F7, F8, F9, F10, F11, F12. unfold phi2_taylor. field. }
+    assert (B : phin 2 x = 1/6 + x*(1/24 + x*(1/120 + x*(1/720 + x*(1/5040 + x*(1/40320
+      + x*(1/362880 + x*(1/3628800 + x*(1/39916800 + x*(1/479001600 + x*(1/6227020800))))))))))
+      + x ^ 11 * phin 13 x).
+    { do 11 rewrite phin_recurrence.
+      rewrite F3, F4, F5, F6, F7, F8, F9, F10, F11, F12, F13. field. }
+    rewrite A, B. unfold psi_taylor, phi2_taylor. field. }
+  destruct (phin_bounds 12 x ltac:(lra)) as [P B]. rewrite F13 in B.
+  destruct (phin_bounds 13 x ltac:(lra)) as [Q C]. rewrite F14 in C.
+  rewrite E, Rabs_mult, <- RPow_abs.
+  assert (A : Rabs x ^ 11 <= 1).
+  { rewrite <- (pow1 11). apply pow_incr. split; [apply Rabs_pos | apply Rabs_le; lra]. }
+  apply Rle_trans with (1 * Rabs (phin 12 x - 2 * phin 13 x)).
+  - apply Rmult_le_compat_r; [apply Rabs_pos | exact A].
+  - rewrite Rmult_1_l. apply Rabs_le. lra.
+Qed.

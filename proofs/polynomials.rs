@@ -10,3 +10,25 @@ pub const PHI2_NEAR: [f32; 7] = [
     f32::from_bits(0x39552ac9), // 0x1.aa5592p-13
     f32::from_bits(0x37d4b946), // 0x1.a9728cp-16
 ];
+
+/// Coefficients for psi on [-1, 1], lowest first.
+pub const PSI_NEAR: [f32; 7] = [
+    f32::from_bits(0x3e2aaaab), // 0x1.555556p-3
+    f32::from_bits(0x3daaaacc), // 0x1.555598p-4
+    f32::from_bits(0x3cccccec), // 0x1.9999d8p-6
+    f32::from_bits(0x3bb5faee), // 0x1.6bf5dcp-8
+    f32::from_bits(0x3a81fe88), // 0x1.03fd1p-10
+    f32::from_bits(0x39202217), // 0x1.40442ep-13
+    f32::from_bits(0x37a5a459), // 0x1.4b48b2p-16
+];
+
+/// Coefficients for 2^x on [-1/2, 1/2], lowest first.
+pub const EXP2_NEAR: [f32; 7] = [
+    f32::from_bits(0x3f800000), // 0x1p+0
+    f32::from_bits(0x3f317218), // 0x1.62e43p-1
+    f32::from_bits(0x3e75fdf0), // 0x1.ebfbep-3
+    f32::from_bits(0x3d635766), // 0x1.c6aeccp-5
+    f32::from_bits(0x3c1d94ec), // 0x1.3b29d8p-7
+    f32::from_bits(0x3aafa464), // 0x1.5f48c8p-10
+    f32::from_bits(0x3922363f), // 0x1.446c7ep-13
+];
