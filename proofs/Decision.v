@@ -414,7 +414,7 @@ Proof.
     + right (linear ((value beta - value alpha) * value D) (lerp (value a0) (value a1) (value alpha))
         (lerp (value a0) (value a1) (value beta))) * (lerp (value y0) (value y1) (value beta) - value c)).
   - rewrite L, R. ring.
-  - unfold cut, mass. cbn [left right].
+  - unfold cut, mass. cbv zeta. cbn [left right].
     generalize (linear ((value beta - value alpha) * value D)
       (lerp (value a0) (value a1) (value alpha)) (lerp (value a0) (value a1) (value beta))).
     intros p. unfold lerp. ring.
@@ -430,7 +430,7 @@ Proof.
   induction n as [|n [l IH]].
   - exists []. simpl. change (total []) with 0. ring.
   - destruct (segment_in_field (alpha n) (beta n) (D n) (a n) (a (S n)) (y n) (y (S n)) c) as [k K].
-    exists (l ++ k). cbv zeta in *. rewrite total_app, IH, K. simpl sum. ring.
+    exists (l ++ k). cbv zeta in *. rewrite total_app, IH, K. rewrite !sum_S. ring.
 Qed.
 
 End Field.
