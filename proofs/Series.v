@@ -1,7 +1,7 @@
-(** * Series: phi2 as its Taylor polynomial with a bounded remainder
+(** * Series: phi2 and psi as Taylor polynomials with bounded remainders
 
     Prepares Numbers.v.  phi_{k+1} is the weighted integral with weight
-    (1-s)^k / k!; the recurrence takes phi2 apart term by term. *)
+    (1-s)^k / k!; the recurrence takes phi2 and psi apart term by term. *)
 
 From Coq Require Import Reals Lra Lia.
 From Coquelicot Require Import Coquelicot.
