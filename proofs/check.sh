@@ -32,7 +32,7 @@ if ! have_coq; then
     if ! have_coq; then
         echo "The proofs need Coq 8.16 with Coquelicot, Interval and Gappa." >&2
         echo "On Debian or Ubuntu: sudo apt-get install --no-install-recommends $packages" >&2
-        echo "Elsewhere, with opam: coq.8.16.1 coq-coquelicot.3.2.0 coq-interval.4.6.1 coq-gappa.1.5.2 gappa.1.4.0" >&2
+        echo "Elsewhere, with opam: coq.8.16.1 coq-coquelicot.3.2.0 coq-interval.4.6.1 coq-gappa.1.5.2 gappa.1.4.1" >&2
         exit 3
     fi
 fi
