@@ -94,7 +94,7 @@ impl Share {
 }
 
 /// Integrals over u from alpha to beta of e^{a(u) - m} times products of the hat functions N_left = 1 - u and N_right = u;
-/// m is the [`Piece`](super::Piece)'s anchor.
+/// m is the anchor of the [`Mass`](super::Mass).
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Moments {
     /// of N_left
