@@ -13,6 +13,10 @@ use contattn_reference::Reference;
 use numbers::Numbers;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+fn bits(x: &Tensor) -> Vec<u64> {
+    x.to_f64().into_iter().map(f64::to_bits).collect()
+}
+
 const WANT: Request = Request { weights: true, bias: true, dtype: Some(Dtype::F64) };
 
 fn near(a: &Tensor, b: &Tensor, tolerance: f64, what: &str, case: &Case) {
@@ -225,12 +229,14 @@ fn the_first_stage_changes_no_bit() {
         let score = [2.0, 20.0, 1e-5, 900.0][round % 4];
         let case = random(&mut numbers, Mix { score, coarse: round % 3 > 0, largest: 12, ..Mix::default() });
         let problem = case.problem().unwrap();
-        let request = Request { dtype: Some(Dtype::ALL[numbers.below(4)]), ..Request::default() };
+        let (weights, bias) = (numbers.below(2) == 0, numbers.below(2) == 0);
+        let request = Request { dtype: Some(Dtype::ALL[numbers.below(4)]), weights, bias };
         let (a, certificate) = Reference::new().certify(&problem, &request, &Unattended).unwrap();
         let (b, _) = Reference::multiprecision_alone().certify(&problem, &request, &Unattended).unwrap();
-        let bits = |x: &Tensor| x.to_f64().into_iter().map(f64::to_bits).collect::<Vec<_>>();
         assert_eq!(bits(&a.o), bits(&b.o), "{:?} {:?}", case.sink, case.spec);
         assert_eq!(bits(&a.lse), bits(&b.lse), "{:?} {:?}", case.sink, case.spec);
+        assert_eq!(a.weights.as_ref().map(bits), b.weights.as_ref().map(bits), "{:?} {:?}", case.sink, case.spec);
+        assert_eq!(a.bias.as_ref().map(bits), b.bias.as_ref().map(bits), "{:?} {:?}", case.sink, case.spec);
         by_first += certificate.by_double_double;
         by_others += certificate.by_enclosure + certificate.exactly;
     }
@@ -263,10 +269,11 @@ fn the_first_stage_leaves_hard_rows_to_mpfr() {
         let q: Vec<f64> = (0..3).map(|_| scale * [1.0, 0.0, -1.0, 1e-18][numbers.below(4)]).collect();
         let case = plain(Dtype::F64, 1, 2, &q, &group, &v, sink, Spec { rule, ..Spec::default() });
         let problem = case.problem().unwrap();
-        let request = Request { dtype: Some(dtype), ..Request::default() };
+        let request = Request { dtype: Some(dtype), weights: true, bias: true };
         let (a, certificate) = Reference::new().certify(&problem, &request, &Unattended).unwrap();
         let (b, _) = Reference::multiprecision_alone().certify(&problem, &request, &Unattended).unwrap();
-        let bits = |x: &Tensor| x.to_f64().into_iter().map(f64::to_bits).collect::<Vec<_>>();
+        assert_eq!(a.weights.as_ref().map(bits), b.weights.as_ref().map(bits), "{rule} {dtype} {q:?} {group:?}");
+        assert_eq!(a.bias.as_ref().map(bits), b.bias.as_ref().map(bits), "{rule} {dtype} {q:?} {group:?}");
         assert_eq!(bits(&a.o), bits(&b.o), "{rule} {dtype} q {q:?} k {group:?} v {v:?}");
         assert_eq!(bits(&a.lse), bits(&b.lse), "{rule} {dtype} q {q:?} k {group:?}");
         exactly += certificate.exactly;
