@@ -98,8 +98,8 @@ fn a_planted_mistake_shows() {
         fn name(&self) -> &'static str {
             "planted"
         }
-        fn sums(&self, row: &Row<'_>, want: Want<'_>, precision: u32) -> Sums {
-            let mut sums = self.0.sums(row, want, precision);
+        fn integrals(&self, row: &Row<'_>, want: Want<'_>, precision: u32) -> Sums {
+            let mut sums = self.0.integrals(row, want, precision);
             let wrong = Enclosure::one(200) + Enclosure::one(200).shifted(-85);
             if let Some(last) = sums.nodes.iter_mut().flatten().last() {
                 let mass = &last.mass * &wrong;

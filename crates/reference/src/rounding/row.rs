@@ -63,7 +63,7 @@ impl Quantity for Result<'_> {
     fn enclose(&mut self, precision: u32) -> Enclosure {
         let channels: &[usize] = if let Which::Output(channel) = &self.which { &[*channel] } else { &[] };
         let want = Want { channels, bias: matches!(self.which, Which::Bias(_)) };
-        let sums = self.route.sums(self.row, want, precision);
+        let sums = self.route.integrals(self.row, want, precision);
         self.which.enclosure(&sums, 0).unwrap_or(Enclosure::zero(precision))
     }
 
@@ -156,7 +156,7 @@ pub fn round_rest(
     }
     let open = |c: &usize| !nan_columns[*c] && at(&known.o, *c).is_none();
     let finite: Vec<usize> = channels.into_iter().filter(open).collect();
-    let sums = route.sums(row, Want { channels: &finite, bias }, FIRST_PRECISION);
+    let sums = route.integrals(row, Want { channels: &finite, bias }, FIRST_PRECISION);
     let terms = OnceCell::new();
     let settle = |which: Which, position: usize, dtype: Dtype| {
         let Some(first) = which.enclosure(&sums, position) else {
