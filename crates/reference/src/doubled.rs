@@ -28,14 +28,18 @@
 //!
 //! ```text
 //! |o - o'| <= ((eta + 4 (n+8)^2 u^2) A + eta |N|)/Z        |lse - lse'| <= eta + 2^-90 + 2^-100 |lse|
+//! |w - w'| <= (2 eta + 32 u^2) w                           |b - b'| <= 2 eta + 2^-90 + 2^-100 |a - anchor|
 //! ```
 //!
 //! Left-out terms: segments whose larger end is below -500 weigh at most e^-500 each, which is added; beside a larger end
 //! above that, an exponential below -650 is at most e^-150 of it. Inputs are refused, and left to MPFR, where a product or its
 //! error term could leave the normal range.
 
+mod bounds;
 mod dd;
 mod exp;
+mod masses;
+mod output;
 mod row;
 mod share;
 mod tables;

@@ -31,7 +31,7 @@ pub struct Certificate {
     pub exactly: u64,
     /// of those, how many needed no exponential: ties, zeros, rational results
     pub without_exponentials: u64,
-    /// results that are -infinity or NaN by definition
+    /// NaN, -infinity and the weight 0 of what is not visible
     pub defined: u64,
     /// the largest precision that any result needed
     pub bits: u32,
@@ -111,10 +111,9 @@ impl Reference {
         let total = batch * heads * queries;
         let done = AtomicU64::new(0);
         let mut tables: Option<((usize, usize), Option<Tables>)> = None;
-        let first_stage = !self.multiprecision_alone && !request.weights && !request.bias;
         for (batch, head) in (0..batch).flat_map(|b| (0..heads).map(move |h| (b, h))) {
             let kv_head = (batch, shape.kv_head(head));
-            if first_stage && tables.as_ref().is_none_or(|(of, _)| *of != kv_head) {
+            if !self.multiprecision_alone && tables.as_ref().is_none_or(|(of, _)| *of != kv_head) {
                 tables = Some((kv_head, Tables::new(&exact, kv_head.0, kv_head.1)));
             }
             let tables = tables.as_ref().and_then(|(_, tables)| tables.as_ref());
@@ -126,8 +125,9 @@ impl Reference {
                             return Err(EngineError::Cancelled);
                         }
                         let at = (batch, head, index);
-                        let known = tables.map_or_else(Known::default, |tables| evaluate(tables, &exact, at, dtype));
-                        let row = known.complete().unwrap_or_else(|| {
+                        let known =
+                            tables.map_or_else(Known::default, |tables| evaluate(tables, &exact, at, dtype, request));
+                        let row = known.complete(request.weights, request.bias).unwrap_or_else(|| {
                             let row = exact.row(batch, head, index);
                             round_rest(&route, &row, dtype, request.weights, request.bias, &known)
                         });

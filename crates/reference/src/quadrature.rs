@@ -134,7 +134,7 @@ impl Route for Quadrature {
         "quadrature"
     }
 
-    fn sums(&self, row: &Row<'_>, want: Want<'_>, precision: u32) -> Sums {
+    fn integrals(&self, row: &Row<'_>, want: Want<'_>, precision: u32) -> Sums {
         let channels = want.channels;
         let p = precision + 4 * score_bits(row) + 64;
         if let Rule::Taylor(order) = row.exact().problem().rule() {

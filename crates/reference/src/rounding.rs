@@ -27,7 +27,7 @@ pub enum Settled {
     /// The number was compared with the border between two results exactly: by the sign of a sum of exponentials, whose
     /// evaluation took this many bits; 0 where no exponential was left, as for a tie.
     Exactly(u32),
-    /// It is not a number that needed rounding: -infinity or NaN by definition.
+    /// By definition: NaN, -infinity, and the weight 0 of what is not visible.
     Defined,
 }
 

@@ -51,7 +51,12 @@ pub trait Route: Send + Sync {
     fn name(&self) -> &'static str;
 
     /// The integrals of a row whose sight has measure and whose scores are finite.
-    fn sums(&self, row: &Row<'_>, want: Want<'_>, precision: u32) -> Sums;
+    fn integrals(&self, row: &Row<'_>, want: Want<'_>, precision: u32) -> Sums;
+
+    /// [`integrals`](Route::integrals) with the bias of every node.
+    fn sums(&self, row: &Row<'_>, channels: &[usize], precision: u32) -> Sums {
+        self.integrals(row, Want { channels, bias: true }, precision)
+    }
 
     /// How int e^a F changes with scores and durations, where F reads `field` at the nodes as the rule reads v.
     fn derivatives(&self, row: &Row<'_>, field: &[Enclosure], precision: u32) -> Derivatives;
@@ -150,9 +155,7 @@ pub fn values(route: &dyn Route, row: &Row<'_>, precision: u32) -> RowValues {
     }
     let channels = finite_channels(row);
     match row.sight() {
-        Sight::Measure(_) => {
-            quotients(row, &route.sums(row, Want { channels: &channels, bias: true }, precision), &channels, precision)
-        }
+        Sight::Measure(_) => quotients(row, &route.sums(row, &channels, precision), &channels, precision),
         Sight::Nothing => RowValues {
             o: vec![Certified::zero(precision); row.value_dim()],
             lse: Certified::NegInfinity,
@@ -211,7 +214,7 @@ pub fn gradient(route: &dyn Route, row: &Row<'_>, g: &[f64], g_lse: f64, precisi
     }
     let channels = finite_channels(row);
     let guarded = precision + 32;
-    let sums = (!row.is_nan()).then(|| route.sums(row, Want { channels: &channels, bias: false }, guarded));
+    let sums = (!row.is_nan()).then(|| route.integrals(row, Want { channels: &channels, bias: false }, guarded));
     if let Some(sums) = &sums {
         result.weights = quotients(row, sums, &channels, precision).weights;
     }

@@ -59,7 +59,7 @@ impl Route for Segments {
         "segments"
     }
 
-    fn sums(&self, row: &Row<'_>, want: Want<'_>, precision: u32) -> Sums {
+    fn integrals(&self, row: &Row<'_>, want: Want<'_>, precision: u32) -> Sums {
         let channels = want.channels;
         let p = precision + score_bits(row) + 32;
         let rule = row.exact().problem().rule();

@@ -24,7 +24,11 @@ pub struct RoundedRow {
 
 const NAN: Rounded = Rounded { value: f64::NAN, settled: Settled::Defined };
 const NEG_INFINITY: Rounded = Rounded { value: f64::NEG_INFINITY, settled: Settled::Defined };
-const ZERO: Rounded = Rounded { value: 0.0, settled: Settled::Exactly(0) };
+const ZERO: Rounded = Rounded { value: 0.0, settled: Settled::Defined };
+
+fn at(known: &[Option<Rounded>], i: usize) -> Option<Rounded> {
+    known.get(i).copied().flatten()
+}
 
 /// Which result of a row.
 #[derive(Clone, Copy)]
@@ -59,7 +63,7 @@ impl Quantity for Result<'_> {
     fn enclose(&mut self, precision: u32) -> Enclosure {
         let channels: &[usize] = if let Which::Output(channel) = &self.which { &[*channel] } else { &[] };
         let want = Want { channels, bias: matches!(self.which, Which::Bias(_)) };
-        let sums = self.route.sums(self.row, want, precision);
+        let sums = self.route.integrals(self.row, want, precision);
         self.which.enclosure(&sums, 0).unwrap_or(Enclosure::zero(precision))
     }
 
@@ -81,17 +85,23 @@ pub struct Known {
     pub o: Vec<Option<Rounded>>,
     /// lse
     pub lse: Option<Rounded>,
+    /// w, by node; empty where nothing is known
+    pub weights: Vec<Option<Rounded>>,
+    /// b, by node; empty where nothing is known
+    pub bias: Vec<Option<Rounded>>,
 }
 
 impl Known {
-    /// The row, where all of o and lse is known.
-    pub fn complete(&self) -> Option<RoundedRow> {
-        let o = self.o.iter().copied().collect::<Option<Vec<Rounded>>>()?;
-        Some(RoundedRow { o, lse: self.lse?, weights: Vec::new(), bias: Vec::new() })
-    }
-
-    fn output(&self, channel: usize) -> Option<Rounded> {
-        self.o.get(channel).copied().flatten()
+    /// The row, where all of it is known: weights and bias where they are wanted.
+    pub fn complete(&self, weights: bool, bias: bool) -> Option<RoundedRow> {
+        let all = |x: &[Option<Rounded>]| x.iter().copied().collect::<Option<Vec<Rounded>>>();
+        let of_nodes = |wanted: bool, x: &[Option<Rounded>]| match wanted {
+            true if x.is_empty() => None,
+            true => all(x),
+            false => Some(Vec::new()),
+        };
+        let (weights, bias) = (of_nodes(weights, &self.weights)?, of_nodes(bias, &self.bias)?);
+        Some(RoundedRow { o: all(&self.o)?, lse: self.lse?, weights, bias })
     }
 }
 
@@ -140,13 +150,13 @@ pub fn round_rest(
     }
     let mut o = vec![NAN; row.value_dim()];
     for &channel in &channels {
-        if let Some(rounded) = known.output(channel) {
+        if let Some(rounded) = at(&known.o, channel) {
             o[channel] = rounded;
         }
     }
-    let open = |c: &usize| !nan_columns[*c] && known.output(*c).is_none();
+    let open = |c: &usize| !nan_columns[*c] && at(&known.o, *c).is_none();
     let finite: Vec<usize> = channels.into_iter().filter(open).collect();
-    let sums = route.sums(row, Want { channels: &finite, bias }, FIRST_PRECISION);
+    let sums = route.integrals(row, Want { channels: &finite, bias }, FIRST_PRECISION);
     let terms = OnceCell::new();
     let settle = |which: Which, position: usize, dtype: Dtype| {
         let Some(first) = which.enclosure(&sums, position) else {
@@ -160,13 +170,14 @@ pub fn round_rest(
     for (position, &channel) in finite.iter().enumerate() {
         o[channel] = settle(Which::Output(channel), position, dtype);
     }
-    let over_nodes = |wanted: bool, which: fn(usize) -> Which| -> Vec<Rounded> {
-        if wanted { (0..n).map(|node| settle(which(node), 0, dtype)).collect() } else { Vec::new() }
+    let over_nodes = |wanted: bool, which: fn(usize) -> Which, known: &[Option<Rounded>]| -> Vec<Rounded> {
+        let rounded = |node| at(known, node).unwrap_or_else(|| settle(which(node), 0, dtype));
+        if wanted { (0..n).map(rounded).collect() } else { Vec::new() }
     };
     RoundedRow {
         o,
         lse: known.lse.unwrap_or_else(|| settle(Which::Lse, 0, dtype.lse())),
-        weights: over_nodes(weights, Which::Weight),
-        bias: over_nodes(bias, Which::Bias),
+        weights: over_nodes(weights, Which::Weight, &known.weights),
+        bias: over_nodes(bias, Which::Bias, &known.bias),
     }
 }
