@@ -55,7 +55,7 @@ class Part:
         self.alpha, self.rest, self.share = alpha, rest, share
 
     def hats(self):
-        """falling = rest + share (1 - s), rising = alpha + share s."""
+        """falling = rest + share (1 - s), rising = alpha + share s; of a whole segment 1 - s and s, exactly."""
         alpha, rest, share = exactly(self.alpha.value), exactly(self.rest.value), exactly(self.share.value)
         return (rest + share, -share), (alpha, share)
 
@@ -71,10 +71,17 @@ def parts(problem, row, batch):
     def place(edge):
         return constant(edge.offset) if edge.place is None else times[edge.place] + constant(edge.offset)
 
-    # At equality the edge is the bound: it is the edge that moves off the node.
-    later = lambda a, edge: edge if edge.value >= a.value else a
-    earlier = lambda a, edge: edge if edge.value <= a.value else a
+    # At equality: an edge that sits on a node never passes another node's time, since durations are at least 0; an edge that is
+    # only derived from one moves off the node that it happens to meet.
+    sits = lambda edge: edge.place is not None and edge.offset == 0
     lower, upper = place(row.lower), place(row.upper)
+
+    def later(a, edge):
+        return edge if edge.value > a.value or (edge.value == a.value and not sits(row.lower)) else a
+
+    def earlier(a, edge):
+        return edge if edge.value < a.value or (edge.value == a.value and not sits(row.upper)) else a
+
     for i, left, right in row.segments:
         t0, t1 = times[i - 1], times[i]
         if t0.value == t1.value:
@@ -103,8 +110,7 @@ class Moments:
 
     def __new__(cls, rule, a0, x):
         if rule == "trapezoid":
-            first, last = a0.exp() / 2, (a0 + x).exp() / 2
-            return [first + last, last, last]
+            return Ends(a0.exp() / 2, (a0 + x).exp() / 2)
         scale = a0.exp()
         moments = [scale * x.hypgeom_1f1(k + 1, k + 2) / (k + 1) for k in range(3)]
         cls.seen += 1
@@ -116,7 +122,25 @@ class Moments:
         return moments
 
 
+def power(x, n):
+    """x^n by products: the library's power is NaN where x may be 0."""
+    total = arb(1)
+    for _ in range(n):
+        total *= x
+    return total
+
+
+class Ends:
+    """The measure of Trapezoid: the polynomial at either end, so that an end that is far below is not lost in a difference."""
+
+    def __init__(self, first, last):
+        self.first, self.last = first, last
+
+
 def dot(polynomial, moments):
+    """int_0^1 p(s) e^{A(s)} ds"""
+    if isinstance(moments, Ends):
+        return polynomial[0] * moments.first + sum(polynomial, arb(0)) * moments.last
     return sum((c * m for c, m in zip(polynomial, moments)), arb(0))
 
 
@@ -143,16 +167,16 @@ class Series:
         if not x:
             return arb(0), []
         if len(x) == 1:
-            b = -arb(2).log() + sum((exactly(c) * x[0] ** m for (m, *_), c in self.pairs()), arb(0))
-            slope = sum((exactly(c) * m * x[0] ** (m - 1) for (m, *_), c in self.pairs() if m), arb(0))
+            b = -arb(2).log() + sum((exactly(c) * power(x[0], m) for (m, *_), c in self.pairs()), arb(0))
+            slope = sum((exactly(c) * m * power(x[0], m - 1) for (m, *_), c in self.pairs() if m), arb(0))
             return b, [slope]
         u, w = x
         b = du = dw = arb(0)
         for (m, n), c in self.interior.items():
             c = exactly(c)
-            b += c * u**m * w**n
-            du += c * m * u ** (m - 1) * w**n if m else arb(0)
-            dw += c * n * u**m * w ** (n - 1) if n else arb(0)
+            b += c * power(u, m) * power(w, n)
+            du += c * m * power(u, m - 1) * power(w, n) if m else arb(0)
+            dw += c * n * power(u, m) * power(w, n - 1) if n else arb(0)
         return b, [du, dw]
 
     def pairs(self):

@@ -65,11 +65,11 @@ def verdicts(found, expected, unresolved):
             lower, upper = (arb(x) for x in bounds[at])
             if ball < lower or ball > upper:
                 wrong.append((at, ball, number))
-        elif np.isnan(number) or ball < low or ball > high:
+        elif np.isnan(number) or not ball.is_finite() or ball < low or ball > high:
             wrong.append((at, ball, number))
-        elif number == 0 and ((ball < 0) if not np.signbit(number) else not ball < 0):
-            wrong.append((at, ball, number))
-        elif not (ball > low and ball < high):
+        elif number == 0 and (ball < 0 if not np.signbit(number) else ball >= 0):
+            wrong.append((at, ball, number))  # a negative number that is too small for the type is -0, an exact 0 is +0
+        elif not (ball > low and ball < high) or (number == 0 and np.signbit(number) and not ball < 0):
             still_open.append((at, ball, number))
     return wrong, still_open
 

@@ -84,6 +84,10 @@ fn evaluate(engine: &dyn Engine, (entry, inputs, expected): &Loaded, dtype: Opti
 fn passes(engine: &dyn Engine, dtype: Option<Dtype>) {
     let mut wrong = String::new();
     for loaded in all() {
+        // Results of a narrower type than the case's may lose what it is about.
+        if dtype.is_some_and(|dtype| dtype.precision() < loaded.1.problem.q.dtype().precision()) {
+            continue;
+        }
         for (name, actual) in evaluate(engine, &loaded, dtype) {
             let verdict = loaded.2[name].judge(&actual, engine.arithmetic()).unwrap();
             if !verdict.passed() {
