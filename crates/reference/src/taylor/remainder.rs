@@ -81,24 +81,24 @@ impl Cell {
     fn bounds(&self, rho: &Rational) -> (Enclosure, Enclosure) {
         let (t, c) = (Cell::middle(&self.t), Cell::middle(&self.c));
         let square = Rational::from(t.square_ref());
-        let over = Rational::from(rho / Rational::from(1 + &square));
-        let x = Rational::from(1 - square) * &over;
+        let over: Rational = rho / Rational::from(1 + &square);
+        let x: Rational = (1 - square) * &over;
         let x = if self.mirrored { -x } else { x };
-        let y = Rational::from(2 * t) * over;
+        let y: Rational = 2 * t * over;
         let (cx, cy) = (Rational::from(&c * &x), Rational::from(&c * &y));
         let [a, b] = complex_phi2(&exact(&x), &exact(&y));
         let [d, e] = complex_phi2(&exact(&cx), &exact(&cy));
         let size = ((a + d).square() + (b + e).square()).sqrt();
         // |z - centre| <= 2 rho (width of t)/2, and |cz - centre| <= that + rho (width of c)/2.
-        let first = Rational::from(rho * Cell::width(&self.t));
-        let second = Rational::from(rho * Cell::width(&self.c)) / 2 + &first;
+        let first: Rational = rho * Cell::width(&self.t);
+        let second: Rational = rho * Cell::width(&self.c) / 2 + &first;
         let loss = |x: &Rational, distance: &Rational| psi(&exact(&Rational::from(x + distance))) * exact(distance);
         (size, loss(&x, &first) + loss(&cx, &second))
     }
 
-    fn halves(&self, rho: &Rational) -> [Cell; 2] {
+    fn halves(&self) -> [Cell; 2] {
         let (mut low, mut high) = (self.clone(), self.clone());
-        let along_t = Rational::from(rho * Cell::width(&self.t)) * 2 > Rational::from(rho * Cell::width(&self.c));
+        let along_t = 2 * Cell::width(&self.t) > Cell::width(&self.c);
         let range = if along_t { &self.t } else { &self.c };
         let middle = Cell::middle(range);
         if along_t {
@@ -136,7 +136,7 @@ pub fn least_on_circle(rho: &Rational, cells: usize) -> Option<Float> {
                 least = Some(bound.lower().clone());
             }
         } else {
-            open.extend(cell.halves(rho));
+            open.extend(cell.halves());
         }
     }
     least
