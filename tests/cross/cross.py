@@ -37,7 +37,7 @@ def ratios(found, expected, allowed):
     same = (found == expected) | (np.isnan(found) & np.isnan(expected))
     error = np.where(same, 0.0, np.where(np.isnan(error), np.inf, error))
     allowed = np.broadcast_to(allowed, error.shape)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return error, np.where(error == 0.0, 0.0, error / allowed)
 
 
@@ -65,6 +65,8 @@ def compare_backward(problem, found, engine, upstream_o, upstream_lse):
         if name != "durations":
             result[f"d{name}"] = worst(value, getattr(expected, name), allowed[name])
             continue
+        if np.all(np.isnan(expected.forward)):
+            continue  # no step was small and large enough
         sides = [expected.forward, np.where(np.isnan(expected.backward), expected.forward, expected.backward)]
         if value.ndim == 1:
             sides, allowed[name] = [np.sum(x, axis=0) for x in sides], np.sum(allowed[name], axis=0)
@@ -113,7 +115,7 @@ class Tally:
     """Worst errors and ratios by group and output."""
 
     def __init__(self, title):
-        self.title, self.cells, self.counts, self.failures = title, {}, defaultdict(int), []
+        self.title, self.cells, self.counts, self.failures, self.notes = title, {}, defaultdict(int), [], []
 
     def add(self, groups, result, description):
         for group in groups:
@@ -138,6 +140,8 @@ class Tally:
             cells = [self.cells.get((group, name)) for name in columns]
             text = "".join(f"{'' if c is None else f'{c[0]:.1e} ({c[1]:5.3f})':>20}" for c in cells)
             print(f"  {str(group):{width}} {count:6} {text}")
+        for note in self.notes:
+            print(f"  {note}")
         for failure in self.failures[:20]:
             print(f"  FAILED {failure}")
         if len(self.failures) > 20:
@@ -158,10 +162,18 @@ def run_cases(binary, seed, count, with_gradients):
             cases.append(case)
         except (driver.Refused, AssertionError) as error:
             tally.fail(f"case {index}: {case.describe()}\n      {error}")
+    timed = [0, 0]
     for case in cases:
         groups = [case.attributes[name] for name in ("rule", "window", "sink", "dtype", "engine", "timeline")]
         groups = ["all"] + [f"{name} {value}" for name, value in zip(("rule", "window", "sink", "type", "engine", "time"), groups)]
-        tally.add(groups, case.compare(), f"{case.name}: {case.describe()}")
+        result = case.compare()
+        tally.add(groups, result, f"{case.name}: {case.describe()}")
+        timed[0] += "dD" in result
+        timed[1] += "durations" in (case.gradients or {})
+    tally.notes.append(
+        f"gradients of durations compared in {timed[0]} of {timed[1]} problems that have them; in the others a length is so "
+        "short, or a score so large, that no difference in float64 resolves the curve"
+    )
     tally.counts = dict(sorted(tally.counts.items(), key=lambda item: (item[0] != "all", item[0])))
     return cases, tally
 
@@ -175,7 +187,7 @@ def run_plants(cases):
         tried = 0
         for case in cases:
             tried += 1
-            with plants.planted(name):
+            with plants.planted(name), np.errstate(all="ignore"):
                 if name in plants.IN_GRADIENTS:
                     above = case.upstream_o, case.upstream_lse
                     result = compare_backward(case.problem, case.gradients, case.attributes["engine"], *above)
@@ -195,7 +207,7 @@ def run_plants(cases):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--command", help="the binary; without it only our own routes are compared")
-    parser.add_argument("--cases", type=int, default=420)
+    parser.add_argument("--cases", type=int, default=300)
     parser.add_argument("--seed", type=int, default=2026)
     parser.add_argument("--plant", default=os.environ.get("CROSS_PLANT", ""), choices=["", *plants.PLANTS])
     options = parser.parse_args()
@@ -206,7 +218,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         if options.command:
             binary = driver.Command(options.command, Path(folder))
-            with plants.planted(options.plant):
+            with plants.planted(options.plant), np.errstate(**({"all": "ignore"} if options.plant else {})):
                 tallies += routes.against_command(binary, options.seed, Tally, worst)
                 cases, tally = run_cases(binary, options.seed, options.cases, True)
                 tallies.append(tally)

@@ -163,7 +163,7 @@ def resolve(problem, batch, row):
         else:
             time = Fraction(float(problem.of_batch(problem.query_times, batch)[row]))
             own = [p for p in range(start, stretch_end + 1) if tau[p] == time]
-            seated = own[-1] if own else None
+            seated = own[-1] if own else None  # where several nodes stand at t it moves with the last one
 
     # Visible places.
     if not window.causal:
@@ -178,16 +178,17 @@ def resolve(problem, batch, row):
         if not seen:
             return EMPTY
         end = seen[-1]
-        if tau[end] == time:
-            seated = end
+    if window.causal and tau[end] == time:
+        seated = end  # ... of those that are visible
 
-    # The window's edges: (exact time, how it moves).
-    def given(x):
+    # The window's edges: (exact time, how it moves). Segments without duration at an edge lie in the window, so where several
+    # nodes stand at an edge, a lower one moves with the first of them and an upper one with the last.
+    def given(x, which):
         if np.ndim(x):
             x = problem.of_batch(x, batch)[row]
         x = Fraction(float(x))
         own = [p for p in range(start, stretch_end + 1) if tau[p] == x]
-        return (x, EdgeOfWindow(own[-1], Fraction(0))) if own else (x, EdgeOfWindow(None, x))
+        return (x, EdgeOfWindow(own[which], Fraction(0))) if own else (x, EdgeOfWindow(None, x))
 
     def derived(offset):
         x = time + Fraction(float(offset))
@@ -199,14 +200,14 @@ def resolve(problem, batch, row):
     if window.lower != "start":
         kind, x = window.lower
         if kind == "at":
-            lower = given(x)
+            lower = given(x, 0)
         else:
             sliding = derived(-x)
             lower = sliding if sliding[0] > tau[start] else lower
     if window.upper == "end":
         upper = (tau[end], EdgeOfWindow(end, Fraction(0)))
     elif window.upper[0] == "at":
-        upper = given(window.upper[1])
+        upper = given(window.upper[1], -1)
     else:
         upper = derived(window.upper[1])
     if upper[0] < lower[0]:
@@ -419,6 +420,21 @@ def involved(row):
     nodes = {node for _, left, right in row.segments for node in (left, right)} | set(row.isolated)
     nodes |= {hold[1] for hold in (row.before, row.after) if hold is not None}
     return sorted(nodes)
+
+
+def densities(problem, result):
+    """max e^a / Z over the nodes that a row reads, (B, H, n_q): what a unit of length can weigh; 0 without measure."""
+    b, _, _, n_q, _ = problem.lengths
+    keys_of, values_of = expanded(problem)
+    out = np.zeros(result.lse.shape)
+    for batch in range(b):
+        for r in range(n_q):
+            row = resolve(problem, batch, r)
+            if row.kind == "interval":
+                keys, _ = with_copy(problem, row, keys_of[batch], values_of[batch])
+                a = problem.scale_value * np.einsum("hd,hjd->hj", problem.q[batch, :, r], keys[:, involved(row)])
+                out[batch, :, r] = np.exp(np.max(a, axis=1) - result.lse[batch, :, r])
+    return out
 
 
 def attend(problem, quadrature=False):

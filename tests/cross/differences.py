@@ -16,16 +16,17 @@ import definition
 
 # f'(x) = sum c f(x + k h)/h. Truncation h^6 f7/140 and h^6 f7/7, with h = 1e-3: 6e-21 and 1e-19 times f7.
 STEP = 2.0**-10
-REACH = 6.5 * STEP  # how far a difference looks, and what lies nearer than that must not be there
+REACH = 6.5 * STEP  # how far a difference looks: better if no kink of the loss lies nearer
 CENTRAL = {-3: -1 / 60, -2: 3 / 20, -1: -3 / 4, 1: 3 / 4, 2: -3 / 20, 3: 1 / 60}
 FORWARD = {0: -147 / 60, 1: 6.0, 2: -15 / 2, 3: 20 / 3, 4: -15 / 4, 5: 6 / 5, 6: -1 / 6}
-# The largest sum of |c|: rounding of the loss enters a derivative times this over STEP.
-AMPLIFICATION = 26.0
+# The largest sum of |c|: rounding of the loss enters a derivative times this over the step.
+AMPLIFICATION = 27.0
 
 
 @dataclass
 class Gradients:
-    """Each in the shape of its input; durations twice (B, n), forward and backward (NaN where there is no room behind)."""
+    """Each in the shape of its input; durations twice (B, n), forward and backward: NaN where there is no room behind, or
+    none for any difference."""
 
     q: np.ndarray
     k: np.ndarray
@@ -72,28 +73,38 @@ def loss(problem, rows, q, k, v, sink_key, sink_value, tau, upstream_o, upstream
 
 
 def room(problem):
-    """The smallest distance, other than 0, of an edge of a window from a place: within REACH of a kink no difference holds."""
+    """The shortest length in the problem, other than 0: of a window, of a segment, of an edge from a place."""
     b, _, _, n_q, _ = problem.lengths
-    tau = problem.float_times()
-    least = np.inf
+    durations = problem.duration_values()
+    least = np.min(durations[durations > 0], initial=np.inf)
     for batch in range(b):
+        tau = np.array(problem.exact_times(batch), dtype=object)
         for r in range(n_q):
             row = definition.resolve(problem, batch, r)
             if row.kind == "interval":
-                for edge in (row.lower, row.upper):
-                    distances = np.abs(tau[batch] - edge.at(tau[batch]))
-                    least = min(least, np.min(distances[distances > 1e-12], initial=np.inf))
-                width = row.upper.at(tau[batch]) - row.lower.at(tau[batch])
-                least = min(least, width if width > 1e-12 else np.inf)
+                lower, upper = row.lower.at(tau), row.upper.at(tau)
+                lengths = [upper - lower, *(abs(tau - lower)), *(abs(tau - upper))]
+                least = min([least] + [float(x) for x in lengths if x > 0])
     return least
 
 
-def perturbed(x, stencil, sign=1.0):
+def duration_step(problem):
+    """The step for durations, or None where no step would do.
+
+    The loss has logarithms of lengths in it: relative to a length l, truncation is 720/7 (h/l)^6 = 1e-10 at h = l/100. Beside
+    the lengths of the problem there is 1/M: so long a piece of curve at the largest score weighs as much as all the rest.
+    """
+    heaviest = np.max(definition.densities(problem, definition.attend(problem)), initial=1.0)
+    length = min(room(problem), 1 / heaviest)
+    return None if length < 2.0**-16 else min(STEP, length / 100)
+
+
+def perturbed(x, stencil, step):
     """x with each element moved by each offset: (elements * offsets, *x.shape)."""
     stack = np.repeat(x[None], x.size * len(stencil), axis=0)
     flat = stack.reshape(x.size, len(stencil), x.size)
     for at, offset in enumerate(stencil):
-        flat[np.arange(x.size), at, np.arange(x.size)] += sign * offset * STEP
+        flat[np.arange(x.size), at, np.arange(x.size)] += offset * step
     return stack
 
 
@@ -117,21 +128,22 @@ def gradients(problem, upstream_o, upstream_lse):
         arrays = {name: changed.get(name, x[None]) for name, x in base.items()}
         return loss(problem, rows, **arrays, upstream_o=upstream_o, upstream_lse=upstream_lse)
 
-    def difference(name, stencil, sign=1.0, stack_of=None):
+    def difference(name, stencil, step=STEP):
         x = durations if name == "tau" else base[name]
         if x.size == 0:
             return np.zeros(x.shape)
-        stack = perturbed(x, stencil, sign)
+        stack = perturbed(x, stencil, step)
         if name == "tau":
             stack = problem.float_times(stack)
         found = np.broadcast_to(value(**{name: stack}), (stack.shape[0],)).reshape(x.size, len(stencil))
-        return (sign * (found @ np.array(list(stencil.values()))) / STEP).reshape(x.shape)
+        return (found @ np.array(list(stencil.values())) / step).reshape(x.shape)
 
     inputs = {name: difference(name, CENTRAL) for name in ("q", "k", "v", "sink_key", "sink_value")}
-    taylor = problem.rule.startswith("taylor")
-    forward = np.full((b, n), np.nan) if taylor else difference("tau", FORWARD)
+    step = duration_step(problem)
+    without = problem.rule.startswith("taylor") or step is None
+    forward = np.full((b, n), np.nan) if without else difference("tau", FORWARD, step)
     backward = np.full((b, n), np.nan)
-    if not taylor and n and np.any(durations >= REACH):
+    if not without and n and np.any(durations >= 6.5 * step):
         with np.errstate(invalid="ignore", divide="ignore"):
-            backward = np.where(durations >= REACH, difference("tau", FORWARD, -1.0), np.nan)
+            backward = np.where(durations >= 6.5 * step, difference("tau", FORWARD, -step), np.nan)
     return Gradients(**inputs, forward=forward, backward=backward)

@@ -78,7 +78,8 @@ def continuous_to_many_digits(q, k, v, scale, digits=60):
         def phi(x):
             if x == 0:
                 return mpmath.mpf(1) / 2
-            with mpmath.workdps(3 * digits):
+            # The numerator is x^2/2 of terms of size 1: as many digits more as it takes to see it.
+            with mpmath.workdps(2 * digits + max(0, int(-0.61 * mpmath.mag(x)))):
                 return (mpmath.exp(x) - 1 - x) / x**2
 
         t = len(a) - 1

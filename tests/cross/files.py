@@ -31,9 +31,13 @@ def check(binary, Tally):
     def same(group, found, expected):
         result = {}
         for name, x in expected.items():
-            equal = found[name].shape == x.shape and np.array_equal(found[name], x, equal_nan=True)
-            both = np.abs(np.where(found[name] == x, 0.0, found[name] - x)) if found[name].shape == x.shape else np.inf
-            result[name] = (np.nanmax(both, initial=0.0), 0.0 if equal else np.inf)
+            if found[name].shape != x.shape:
+                raise AssertionError(f"{name} has shape {found[name].shape}, expected {x.shape}")
+            equal = (found[name] == x) | (np.isnan(found[name]) & np.isnan(x))
+            with np.errstate(invalid="ignore"):
+                difference = np.abs(found[name] - x)[~equal]
+            worst = np.max(np.where(np.isnan(difference), np.inf, difference), initial=0.0)
+            result[name] = (worst, 0.0 if np.all(equal) else np.inf)
         tally.add([group], result, group)
 
     def attempt(group, action):

@@ -1,10 +1,10 @@
 //! `contattn attend`: o, lse, weights and bias of a problem.
 
 use crate::context::Context;
+use crate::engines;
 use crate::exit::{self, Exit};
 use crate::problem::{self, Inputs, Options};
 use crate::results::{Named, Plan, Summary, Wanted};
-use crate::engines;
 use contattn_core::file::Locator;
 use contattn_core::{Output, Request};
 use std::collections::BTreeMap;
@@ -41,10 +41,11 @@ pub(crate) struct Outputs {
 const ABOUT: &str = "\
 Attends: computes o, lse and, on request, the weights and the bias b.
 
-Nodes i = 1..n have keys k_i, values v_i and durations D_i (default 1); node 0 is the sink. Scores are
-a_i = scale (q . k_i). Between nodes, keys and values are interpolated, and o is the mean of the value
-curve over the query's window, weighted by the exponential of the score curve. By default the n_q
-queries stand at the last n_q nodes and see everything up to their own time.
+Nodes i = 1..n have keys k_i, values v_i and durations D_i (default 1); node 0 is the sink. Scores
+are a_i = scale (q . k_i). Between nodes, keys and values are interpolated, and o is the mean of
+the value curve over the query's window, weighted by the exponential of the score curve. The
+queries stand at the last nodes, one each, unless --query-times says otherwise, and see everything
+up to their own time, unless --window does.
 
 Without an output option the results are summarised on stdout: shapes, ranges, first numbers.";
 
@@ -56,7 +57,8 @@ Examples:
   Samples at irregular times (n + 1 of them, the sink's first), o into a file:
     $ contattn attend --q q.npy --k k.npy --v v.npy --times times.npy --out o.npy
   The last 2.5 units of time before each query, with weights and bias in one file:
-    $ contattn attend --q q.npy --k k.npy --v v.npy --window sliding:2.5 --weights r.npz --bias r.npz
+    $ contattn attend --q q.npy --k k.npy --v v.npy --window sliding:2.5 \\
+        --weights r.npz --bias r.npz
   Half a unit further at either edge:
     $ contattn attend --q q.npy --k k.npy --v v.npy --window 0.5..t+0.5
   A trained sink, stored as the first row of k and v, and results in bf16:
@@ -83,15 +85,13 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     let engine = engines::open(&options.computation.engine)?;
     let inputs = Inputs::read(options, context)?;
     let problem = inputs.problem()?;
-    let request =
-        Request { weights: plan.has("weights"), bias: plan.has("bias"), dtype: options.computation.dtype() };
+    let request = Request { weights: plan.has("weights"), bias: plan.has("bias"), dtype: options.computation.dtype() };
     plan.check_dtype(request.dtype(&problem))?;
     let output = engine.forward(&problem, &request, &context.monitor("attend"))?;
     let results = stored(output, &inputs, &plan)?;
     let settings = settings(options, &inputs);
     plan.write(&results, &metadata("attend", &settings), context)?;
-    let of = (problem.shape(), problem.dtype());
-    Summary::new("attend", settings, of, &results, &plan).print(options.computation.json)?;
+    Summary::new("attend", settings, &problem, &results, &plan).print(options.computation.json)?;
     Ok(Exit::Success.into())
 }
 

@@ -1,7 +1,7 @@
 //! The command line as a whole: its subcommands and its front page of help.
 
 use crate::context::Context;
-use crate::{attend, engines, exit, formats, grad, heads};
+use crate::{attend, compare, engines, exit, formats, grad, heads};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -20,6 +20,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Attend(Box<attend::Args>),
     Grad(Box<grad::Args>),
+    Compare(compare::Args),
     Engines(engines::Args),
     Formats(formats::Args),
     Heads(heads::Args),
@@ -34,6 +35,7 @@ impl Command {
         match self {
             Command::Attend(args) => attend::run(args, context),
             Command::Grad(args) => grad::run(args, context),
+            Command::Compare(args) => compare::run(args),
             Command::Engines(args) => engines::run(args),
             Command::Formats(args) => formats::run(args),
             Command::Heads(args) => heads::run(args, context),

@@ -16,7 +16,7 @@ pub(crate) struct Context {
 
 impl Context {
     /// Listens for Ctrl-C and requests to terminate. The first one cancels: the engine stops soon and nothing is written.
-    /// A second one ends the process at once, unless files are being put in place.
+    /// A second one ends the process at once, unless files are being written.
     pub(crate) fn new() -> anyhow::Result<Context> {
         let context = Context { cancel: CancelToken::default(), writing: Arc::default() };
         let (cancel, writing) = (context.cancel.clone(), Arc::clone(&context.writing));
@@ -43,7 +43,7 @@ impl Context {
         if self.cancel.is_cancelled() { Err(Refusal::cancelled().into()) } else { Ok(()) }
     }
 
-    /// Lets `write` put files in place without being killed half-way.
+    /// Lets `write` write files without being killed half-way by a second Ctrl-C.
     ///
     /// # Errors
     /// That of `write`; [`Refusal::cancelled`] where Ctrl-C came before.

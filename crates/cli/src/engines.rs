@@ -141,6 +141,10 @@ fn table(engines: &[Shown]) -> String {
 /// Where stdout cannot be written.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let engines: Vec<Shown> = ENGINES.iter().map(show).collect();
-    if args.json { print::json(&engines)? } else { print::text(&table(&engines))? }
+    if args.json {
+        print::json(&engines)?
+    } else {
+        print::text(&table(&engines))?
+    }
     Ok(Exit::Success.into())
 }

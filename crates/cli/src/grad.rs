@@ -67,10 +67,10 @@ pub(crate) struct Outputs {
 const ABOUT: &str = "\
 Computes the gradients of q, k, v, the sink and the durations.
 
---do is the gradient of a loss by o, --dlse that by lse. The problem is given as for `contattn attend`.
-dk and dv sum over the query heads that share a key/value head. The gradient of a sink that copies
-node 1 is part of node 1's; that of a given sink is the first row of dk and dv, which so have the
-shapes of the files of k and v.
+--do is the gradient of a loss by o, --dlse that by lse; the problem is given as it is for
+`contattn attend`. dk and dv sum over the query heads that share a key/value head. The gradient of
+a sink that copies node 1 is part of node 1's; that of a given sink is the first row of dk and dv,
+which so have the shapes of the files of k and v.
 
 Without an output option the gradients are summarised on stdout.";
 
@@ -109,8 +109,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     let results = stored(gradient, &inputs, &plan)?;
     let settings = settings(options, &inputs);
     plan.write(&results, &metadata("grad", &settings), context)?;
-    let of = (problem.shape(), problem.dtype());
-    Summary::new("grad", settings, of, &results, &plan).print(options.computation.json)?;
+    Summary::new("grad", settings, &problem, &results, &plan).print(options.computation.json)?;
     Ok(Exit::Success.into())
 }
 
@@ -183,14 +182,17 @@ fn join<'a>(
     };
     if d_o.shape().len() > 2 && Upstream::new(problem, in_layout(layout.other())?, dlse).is_ok() {
         let other = layout.other().name();
-        let advice = format!("it looks like {other}, and q, k and v are read as {}: store all in one layout", layout.name());
+        let advice =
+            format!("it looks like {other}, and q, k and v are read as {}: store all in one layout", layout.name());
         return Err(Refusal::bad_input(wrong.to_string(), advice).into());
     }
     let advice = match &wrong {
         ProblemError::Shape { tensor: TensorName::UpstreamOutput, axis: Axis::Sequence, .. } => {
             "the gradient by o has a row for each query, as o has"
         }
-        ProblemError::Shape { tensor: TensorName::UpstreamLse, .. } => "it has one number for each row of o, as lse has",
+        ProblemError::Shape { tensor: TensorName::UpstreamLse, .. } => {
+            "it has one number for each row of o, as lse has"
+        }
         _ => "it has the shape of o, as `contattn attend --out` writes it",
     };
     Err(Refusal::bad_input(wrong.to_string(), advice).into())

@@ -8,7 +8,6 @@ use crate::context::Context;
 use crate::exit::Exit;
 use crate::print;
 use crate::refusal::Refusal;
-use anyhow::Context as _;
 use contattn_core::Rule;
 use contattn_core::families::SinkKind;
 use measure::Measured;
@@ -109,7 +108,11 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
 
 fn table(what: &str, rule: Rule, lines: &[Line], files: &[PathBuf]) -> anyhow::Result<String> {
     let mut text = format!("softmax beside {rule}, on {what}\n\n");
-    writeln!(text, "{:<10} {:>4}  {:>9} {:>12}  {:>8} {:>15}  {:>11}", "layer", "head", "H softmax", "H continuous", "max |b|", "mean |b| inside", "change of o")?;
+    writeln!(
+        text,
+        "{:<10} {:>4}  {:>9} {:>12}  {:>8} {:>15}  {:>11}",
+        "layer", "head", "H softmax", "H continuous", "max |b|", "mean |b| inside", "change of o"
+    )?;
     let mut layer = "";
     for line in lines {
         if !layer.is_empty() && layer != line.layer {
@@ -171,8 +174,9 @@ fn write(
 }
 
 fn write_csv(path: &Path, lines: &[Line]) -> anyhow::Result<()> {
-    use std::io::Write as _;
-    let mut text = "layer,head,kv_head,entropy_softmax,entropy_continuous,largest_bias,mean_bias_inside,change_of_output\n".to_owned();
+    let mut text =
+        "layer,head,kv_head,entropy_softmax,entropy_continuous,largest_bias,mean_bias_inside,change_of_output\n"
+            .to_owned();
     for line in lines {
         // A name from a file may hold anything; quoted as RFC 4180 says.
         let name = line.layer.replace('"', "\"\"");
@@ -188,10 +192,6 @@ fn write_csv(path: &Path, lines: &[Line]) -> anyhow::Result<()> {
             line.change_of_output
         )?;
     }
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let shown = path.display();
-    let mut aside = tempfile::NamedTempFile::new_in(folder).with_context(|| shown.to_string())?;
-    aside.write_all(text.as_bytes()).with_context(|| shown.to_string())?;
-    aside.persist(path).with_context(|| shown.to_string())?;
+    contattn_core::file::write_bytes(path, text.as_bytes())?;
     Ok(())
 }

@@ -6,6 +6,7 @@
 
 mod attend;
 mod command;
+mod compare;
 mod context;
 mod engines;
 mod exit;

@@ -10,7 +10,7 @@ mod window;
 pub(crate) use inputs::{Inputs, read_tensor};
 pub(crate) use layout::{LayoutArg, store_rows};
 pub(crate) use rule::RuleArg;
-pub(crate) use window::describe;
+pub(crate) use window::{describe, size};
 
 use crate::engines;
 use clap::ValueEnum;

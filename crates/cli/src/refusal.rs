@@ -134,7 +134,8 @@ pub(crate) fn usage(error: &clap::Error) -> anyhow::Result<ExitCode> {
     let what = paragraphs.next().unwrap_or_default();
     let what = what.strip_prefix("error: ").unwrap_or(&what).to_owned();
     let tip = paragraphs.find_map(|p| p.strip_prefix("tip: ").map(str::to_owned));
-    let subcommand = std::env::args().nth(1).filter(|name| !name.starts_with('-') && is_subcommand(name));
+    let subcommand =
+        std::env::args_os().nth(1).and_then(|name| name.into_string().ok()).filter(|name| is_subcommand(name));
     let help = match (subcommand, error.get(ContextKind::InvalidSubcommand)) {
         (Some(name), None) => format!("`contattn {name} --help` explains every option"),
         _ => "`contattn help` lists the subcommands".to_owned(),

@@ -214,7 +214,12 @@ pub(crate) enum LowerEdge {
 pub(crate) enum UpperEdge {
     End,
     At(f64),
-    Query { time: Time, offset: f64 },
+    /// `node` is where the row sits by default; none where its time was given
+    Query {
+        time: Time,
+        node: Option<usize>,
+        offset: f64,
+    },
 }
 
 /// Resolves the window of one row of `stretch`.
@@ -230,6 +235,12 @@ pub(crate) fn resolve(nodes: &Nodes, stretch: &Stretch, lower: LowerEdge, upper:
     } else {
         row.point(lower.time, upper.time).map_or(Domain::Empty, Domain::Point)
     }
+}
+
+/// Which of these times equals t, the last one where several do.
+fn place_at(times: &[Time], t: Time) -> Option<usize> {
+    let after = times.partition_point(|tau| *tau <= t);
+    after.checked_sub(1).filter(|&at| times[at] == t)
 }
 
 /// How an edge moves with the durations.
@@ -280,7 +291,7 @@ impl<'n> VisibleNodes<'n> {
         let times = &nodes.times[start..=stretch_end];
         let (end, time_place) = match upper {
             UpperEdge::End | UpperEdge::At(_) => (stretch_end, None),
-            UpperEdge::Query { time, .. } => {
+            UpperEdge::Query { time, node, .. } => {
                 let seen = if nodes.rule.reads_own_node_only() {
                     // tau_{i-1} < t: the places before t, and the one after them.
                     let before = times.partition_point(|tau| *tau < time);
@@ -289,8 +300,10 @@ impl<'n> VisibleNodes<'n> {
                     times.partition_point(|tau| *tau <= time)
                 };
                 let end = (start + seen).checked_sub(1).filter(|_| seen > 0)?;
-                let here = nodes.times[end] == time;
-                (end, if here { Some(end) } else { nodes.at_time(time) })
+                // The last visible node, where it stands at t; else the node whose time t is by definition; else, for a time
+                // that was given, a node of this stretch that it happens to meet.
+                let here = (nodes.times[end] == time).then_some(end);
+                (end, here.or(node).or_else(|| place_at(times, time).map(|at| start + at)))
             }
         };
         Some(VisibleNodes { nodes, first, sink, start, end, stretch_end, time_place })
@@ -303,9 +316,7 @@ impl<'n> VisibleNodes<'n> {
     /// An edge given as a number sits on a node of this stretch where it equals its time.
     fn given(&self, t: f64) -> EdgeTime {
         let time = Time::from_f64(t);
-        let own = &self.nodes.times[self.start..=self.stretch_end];
-        let after = own.partition_point(|tau| *tau <= time);
-        let sits = after > 0 && own[after - 1] == time;
+        let sits = place_at(&self.nodes.times[self.start..=self.stretch_end], time).is_some();
         EdgeTime { time, motion: if sits { Motion::Attached } else { Motion::Fixed } }
     }
 
@@ -329,7 +340,7 @@ impl<'n> VisibleNodes<'n> {
         match edge {
             UpperEdge::End => EdgeTime { time: self.time(self.end), motion: Motion::Attached },
             UpperEdge::At(t) => self.given(t),
-            UpperEdge::Query { time, offset } => self.derived(time.later(offset)),
+            UpperEdge::Query { time, offset, .. } => self.derived(time.later(offset)),
         }
     }
 

@@ -112,6 +112,17 @@ pub fn write(locator: &Locator, array: &Array) -> Result<(), FileError> {
     written.map_err(|e| e.in_file(locator.path()))
 }
 
+/// Writes `bytes` as the file `path`, as every writer here does: aside first, then renamed, so that nothing half-written is
+/// ever seen under that name.
+///
+/// # Errors
+/// [`FileError`] with the path where that fails.
+pub fn write_bytes(path: impl AsRef<Path>, bytes: &[u8]) -> Result<(), FileError> {
+    use std::io::Write as _;
+    let path = path.as_ref();
+    aside::write(path, |out| Ok(out.write_all(bytes)?)).map_err(|e| e.in_file(path))
+}
+
 /// Writes named tensors as the whole file; `metadata` only where the format is `.safetensors`.
 ///
 /// # Errors

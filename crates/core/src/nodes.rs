@@ -125,14 +125,7 @@ impl Nodes {
         &self.stretches
     }
 
-    /// The node that stands at time t, the last one where several do.
-    pub(crate) fn at_time(&self, t: Time) -> Option<usize> {
-        let after = self.times.partition_point(|tau| *tau <= t);
-        (after > 0 && self.times[after - 1] == t).then(|| after - 1)
-    }
-
-    /// The node that `copy` copies for node 0 of the stretch of this first kept node; for sink indices engines keep one
-    /// score for each document that has one.
+    /// The stretch that a node belongs to.
     pub(crate) fn stretch_of(&self, node: usize) -> Option<&Stretch> {
         let at = self.stretches.partition_point(|s| s.last < node);
         self.stretches.get(at).filter(|s| s.first <= node)

@@ -194,7 +194,13 @@ impl<'a> Problem<'a> {
         let upper = match &window.upper {
             Upper::End => UpperEdge::End,
             Upper::At(edge) => UpperEdge::At(value(edge)),
-            Upper::Query { offset } => UpperEdge::Query { time, offset: *offset },
+            Upper::Query { offset } => {
+                let node = match &self.spec.query_times {
+                    QueryTimes::LastNodes => usize::try_from(self.default_node(row)).ok(),
+                    QueryTimes::At(_) => None,
+                };
+                UpperEdge::Query { time, node, offset: *offset }
+            }
         };
         resolve(self.nodes(batch), stretch, lower, upper)
     }

@@ -44,6 +44,8 @@ pub trait Real:
     fn min(self, other: Self) -> Self;
     /// Neither infinite nor NaN.
     fn is_finite(self) -> bool;
+    /// Not a number.
+    fn is_nan(self) -> bool;
     /// x 2^n
     fn scale_by_power_of_two(self, n: i32) -> Self;
 }
@@ -79,6 +81,10 @@ macro_rules! real {
             #[inline]
             fn is_finite(self) -> bool {
                 $t::is_finite(self)
+            }
+            #[inline]
+            fn is_nan(self) -> bool {
+                $t::is_nan(self)
             }
             #[inline]
             fn scale_by_power_of_two(self, n: i32) -> $t {

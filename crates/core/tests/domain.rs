@@ -180,3 +180,17 @@ fn edges_on_nodes_move_with_them_and_derived_ones_with_t() {
     let window = Window { lower: Lower::At(rows), upper: Upper::End };
     assert_eq!(pieces(1, 4, 0, Sink::Zeros, Spec { window, ..Spec::default() }).0.lower.place, Place::Node);
 }
+
+/// A time that is given moves with a node of its own document alone; a default one is its node's, whosever that is.
+#[test]
+fn times_move_with_nodes_of_their_own_document() {
+    let keys = Series::shared(vec![1, 1, 2, 2]);
+    let documents = Some(Documents { keys, queries: Some(Series::shared(vec![1])) });
+    let given =
+        |t: f64| Spec { documents: documents.clone(), query_times: QueryTimes::At(shared(&[t])), ..Spec::default() };
+    // Node 4 of document 2 stands at 4; the row belongs to document 1, whose last node stands at 2.
+    let upper = |spec| pieces(1, 4, 0, Sink::Zeros, spec).0.upper;
+    assert_eq!((upper(given(4.0)).place, upper(given(4.0)).moves_with), (Place::After(2), None));
+    assert_eq!(upper(given(2.0)).moves_with, Some(2));
+    assert_eq!(upper(Spec { documents: documents.clone(), ..Spec::default() }).moves_with, Some(4));
+}

@@ -149,21 +149,12 @@ pub fn save(figure: &impl Figure, path: &Path) -> Result<(), FigureError> {
     };
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let failed = |error| FigureError::File { path: path.to_owned(), error };
-    let mut aside = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-    aside.write_all(&bytes).map_err(failed)?;
-    make_readable(&aside).map_err(failed)?;
-    aside.persist(path).map_err(|e| failed(e.error))?;
-    Ok(())
-}
-
-/// Temporary files are private to their owner; a figure is as readable as any new file.
-fn make_readable(file: &tempfile::NamedTempFile) -> std::io::Result<()> {
+    let mut builder = tempfile::Builder::new();
+    // Temporary files are private to their owner; a figure is as readable as any new file.
     #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
-    }
-    #[cfg(not(unix))]
-    let _ = file;
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut aside = builder.tempfile_in(folder).map_err(failed)?;
+    aside.write_all(&bytes).map_err(failed)?;
+    aside.persist(path).map_err(|e| failed(e.error))?;
     Ok(())
 }

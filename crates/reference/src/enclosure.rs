@@ -224,7 +224,7 @@ impl Enclosure {
         }
         let width = Float::with_val_round(precision, &self.upper - &self.lower, Round::Up).0;
         let size = if self.lower > 0 { self.lower.clone() } else { Float::with_val(precision, -&self.upper) };
-        Float::with_val_round(precision, width / size, Round::Up).0
+        Float::with_val_round(precision, &width / &size, Round::Up).0
     }
 }
 

@@ -1,9 +1,10 @@
 //! The reference as an engine.
 
+use crate::doubled::{Tables, evaluate};
 use crate::exact::ExactProblem;
 use crate::gradient;
 use crate::nodes::Nodes;
-use crate::rounding::{RoundedRow, Settled, round_row};
+use crate::rounding::{Known, RoundedRow, Settled, round_rest};
 use contattn_core::engine::reserve;
 use contattn_core::{
     Dtype, Engine, EngineError, Feature, Gradient, Monitor, Open, Output, Problem, Request, Rule, SinkGradient, Tensor,
@@ -15,18 +16,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Evaluates any problem; forward results are correctly rounded to the type asked for, gradients wherever an enclosure of
 /// 512 bits tells (else their best guess; [`gradient::round`] says which those are).
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Reference(());
+pub struct Reference {
+    multiprecision_alone: bool,
+}
 
 /// What settled the results of a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Certificate {
-    /// results settled by enclosures
+    /// results settled by enclosures in double-double arithmetic
+    pub by_double_double: u64,
+    /// results settled by enclosures of more bits
     pub by_enclosure: u64,
     /// results settled by the exact decision
     pub exactly: u64,
     /// of those, how many needed no exponential: ties, zeros, rational results
     pub without_exponentials: u64,
-    /// results that are -infinity or NaN by definition
+    /// NaN, -infinity and the weight 0 of what is not visible
     pub defined: u64,
     /// the largest precision that any result needed
     pub bits: u32,
@@ -35,6 +40,7 @@ pub struct Certificate {
 impl Certificate {
     fn count(&mut self, settled: Settled) {
         match settled {
+            Settled::DoubleDouble => self.by_double_double += 1,
             Settled::Enclosure(bits) => {
                 self.by_enclosure += 1;
                 self.bits = self.bits.max(bits);
@@ -72,7 +78,12 @@ fn tensor(shape: &[usize], dtype: Dtype, values: Vec<f64>) -> Result<Tensor, Eng
 impl Reference {
     /// The engine; there is nothing to choose.
     pub const fn new() -> Reference {
-        Reference(())
+        Reference { multiprecision_alone: false }
+    }
+
+    /// Without the first stage in double-double arithmetic: the same bits, some hundred times slower.
+    pub const fn multiprecision_alone() -> Reference {
+        Reference { multiprecision_alone: true }
     }
 
     /// [`Engine::forward`], and what settled its results.
@@ -99,26 +110,38 @@ impl Reference {
         let mut certificate = Certificate::default();
         let total = batch * heads * queries;
         let done = AtomicU64::new(0);
-        for start in (0..total).step_by(CHUNK) {
-            let rows: Vec<RoundedRow> = (start..(start + CHUNK).min(total))
-                .into_par_iter()
-                .map(|at| {
-                    if monitor.is_cancelled() {
-                        return Err(EngineError::Cancelled);
-                    }
-                    let (head_at, index) = (at / queries, at % queries);
-                    let row = exact.row(head_at / heads, head_at % heads, index);
-                    let rounded = round_row(&route, &row, dtype, request.weights, request.bias);
-                    monitor.progress(done.fetch_add(1, Ordering::Relaxed) + 1, total as u64);
-                    Ok(rounded)
-                })
-                .collect::<Result<_, _>>()?;
-            for row in &rows {
-                certificate.count_row(row);
-                o.extend(row.o.iter().map(|x| x.value));
-                lse.push(row.lse.value);
-                weights.extend(row.weights.iter().map(|x| x.value));
-                bias.extend(row.bias.iter().map(|x| x.value));
+        let mut tables: Option<((usize, usize), Option<Tables>)> = None;
+        for (batch, head) in (0..batch).flat_map(|b| (0..heads).map(move |h| (b, h))) {
+            let kv_head = (batch, shape.kv_head(head));
+            if !self.multiprecision_alone && tables.as_ref().is_none_or(|(of, _)| *of != kv_head) {
+                tables = Some((kv_head, Tables::new(&exact, kv_head.0, kv_head.1)));
+            }
+            let tables = tables.as_ref().and_then(|(_, tables)| tables.as_ref());
+            for start in (0..queries).step_by(CHUNK) {
+                let rows: Vec<RoundedRow> = (start..(start + CHUNK).min(queries))
+                    .into_par_iter()
+                    .map(|index| {
+                        if monitor.is_cancelled() {
+                            return Err(EngineError::Cancelled);
+                        }
+                        let at = (batch, head, index);
+                        let known =
+                            tables.map_or_else(Known::default, |tables| evaluate(tables, &exact, at, dtype, request));
+                        let row = known.complete(request.weights, request.bias).unwrap_or_else(|| {
+                            let row = exact.row(batch, head, index);
+                            round_rest(&route, &row, dtype, request.weights, request.bias, &known)
+                        });
+                        monitor.progress(done.fetch_add(1, Ordering::Relaxed) + 1, total as u64);
+                        Ok(row)
+                    })
+                    .collect::<Result<_, _>>()?;
+                for row in &rows {
+                    certificate.count_row(row);
+                    o.extend(row.o.iter().map(|x| x.value));
+                    lse.push(row.lse.value);
+                    weights.extend(row.weights.iter().map(|x| x.value));
+                    bias.extend(row.bias.iter().map(|x| x.value));
+                }
             }
         }
         let output = Output {

@@ -5,15 +5,16 @@
 
 mod row;
 mod score;
+mod sight;
 mod surd;
 mod times;
 mod window;
 
 pub use row::{Neighbours, Piece, Row, Term};
 pub use score::Radicand;
+pub use sight::{Hold, Motion, MovingEdge, Place, Point, Seen, Sight};
 pub use surd::Surd;
 pub use times::Times;
-pub use window::{Hold, Motion, MovingEdge, Place, Point, Seen, Sight};
 
 use contattn_core::{Problem, Scale};
 use rug::Rational;

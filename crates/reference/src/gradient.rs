@@ -83,12 +83,12 @@ fn add(sum: &mut Certified, more: &Certified) {
     };
 }
 
-fn times(x: &Certified, y: f64, p: u32) -> Certified {
-    match x {
-        Certified::Number(x) if y.is_finite() => Certified::Number(x * Enclosure::from_f64(p.max(64), y)),
-        // What is not visible has no part, whatever it is multiplied with.
-        Certified::Number(x) if x.is_zero() => Certified::zero(p),
-        _ => Certified::Nan,
+/// Adds x y; what is not visible has x = 0 exactly and no part, whatever y is.
+fn add_product(sum: &mut Certified, x: &Certified, y: f64) {
+    match (&mut *sum, x) {
+        (_, Certified::Number(x)) if x.is_zero() => {}
+        (Certified::Number(sum), Certified::Number(x)) if y.is_finite() => sum.add_product(x, y),
+        _ => *sum = Certified::Nan,
     }
 }
 
@@ -165,10 +165,10 @@ pub fn enclose(
                         (None, None)
                     };
                     for (sum, &q) in dk.into_iter().flatten().zip(&c.q) {
-                        add(sum, &times(score, q, p));
+                        add_product(sum, score, q);
                     }
                     for (sum, &g) in dv.into_iter().flatten().zip(&c.g) {
-                        add(sum, &times(weight, g, p));
+                        add_product(sum, weight, g);
                     }
                 }
                 let at = if batched { batch } else { 0 };
@@ -217,7 +217,7 @@ impl<'e> Contribution<'e> {
             let score = scaled(&result.scores[node], scale);
             row.read_key(node, &mut k);
             for (sum, &k) in dq.iter_mut().zip(&k) {
-                add(sum, &times(&score, k, p));
+                add_product(sum, &score, k);
             }
             nodes.push((node, score, result.weights[node].clone()));
         }

@@ -5,7 +5,7 @@ mod taylor;
 
 use crate::enclosure::Enclosure;
 use crate::exact::{MovingEdge, Place, Row, Sight, Term};
-use crate::route::{Derivatives, Gift, NodeSum, Route, Sums, gather, score_bits};
+use crate::route::{Derivatives, Gift, NodeSum, Route, Sums, Want, gather, score_bits};
 use crate::taylor::Expansion;
 use contattn_core::Rule;
 use rug::Rational;
@@ -40,7 +40,8 @@ impl Route for Nodes {
         "nodes"
     }
 
-    fn sums(&self, row: &Row<'_>, channels: &[usize], precision: u32) -> Sums {
+    fn integrals(&self, row: &Row<'_>, want: Want<'_>, precision: u32) -> Sums {
+        let channels = want.channels;
         let p = precision + score_bits(row) + 32;
         let rule = row.exact().problem().rule();
         if let Rule::Taylor(_) = rule {
@@ -50,7 +51,7 @@ impl Route for Nodes {
         let anchor = Row::anchor(&terms);
         let positive = terms.iter().filter(|term| term.length > 0);
         let gifts: Vec<Gift> = positive.flat_map(|term| Share::gifts(rule, term, row.radicand(), p)).collect();
-        let nodes = gather(row, &gifts, &anchor, p);
+        let nodes = gather(row, &gifts, &anchor, want.bias, p);
         weighted(row, channels, times_root(&anchor, row, p), nodes, p)
     }
 
@@ -70,7 +71,7 @@ impl Route for Nodes {
             // Shares of a unit of duration, so that D = 0 is like any other.
             let unit = Share::of_unit(rule, term, row.radicand(), p);
             let duration = Enclosure::from_rational(p, &term.piece.duration);
-            let flow = &unit.diffusion * (c1 - c0);
+            let flow = unit.diffusion(rule, term, p) * (c1 - c0);
             let (left, right) = (&unit.left * c0, &unit.right * c1);
             scores[term.piece.left] += &factor * &duration * (&left + &flow);
             scores[term.piece.right] += &factor * &duration * (&right - &flow);
@@ -87,12 +88,12 @@ impl Route for Nodes {
 fn weighted(row: &Row<'_>, channels: &[usize], anchor: Enclosure, nodes: Vec<Option<NodeSum>>, p: u32) -> Sums {
     let present = || nodes.iter().enumerate().filter_map(|(node, sum)| sum.as_ref().map(|sum| (node, &sum.mass)));
     let total = present().fold(Enclosure::zero(p), |sum, (_, mass)| sum + mass);
-    let numerator = |&channel: &usize| {
-        present().fold(Enclosure::zero(p), |sum, (node, mass)| {
-            sum + mass * Enclosure::from_f64(p.max(64), row.value_f64(node, channel))
-        })
-    };
-    let numerators = channels.iter().map(numerator).collect();
+    let mut numerators = vec![Enclosure::zero(p); channels.len()];
+    for (node, mass) in present() {
+        for (sum, &channel) in numerators.iter_mut().zip(channels) {
+            sum.add_product(mass, row.value_f64(node, channel));
+        }
+    }
     Sums { anchor, total, numerators, nodes }
 }
 

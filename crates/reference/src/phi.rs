@@ -10,23 +10,29 @@
 //! | moment(x) | s | (1 - e^x (1 - x))/x^2 | sum x^n (n+1) / (n+2)! | 1/2 |
 //! | psi(x) | s (1-s) | (e^x (x - 2) + x + 2)/x^3 | sum x^n (n+1) / (n+3)! | 1/6 |
 //!
-//! so each is positive and increasing, and an interval is mapped end by end. moment(x) = phi1(x) - phi2(x) = e^x phi2(-x),
-//! equation (7).
+//! so each is positive and increasing, and its logarithmic derivative lies in (0, 1), being a mean of s. moment(x) =
+//! phi1(x) - phi2(x) = e^x phi2(-x), equation (7).
 //!
-//! **|x| < 1: the series.** From the second coefficient on each is at most half of its predecessor (the largest ratio is
+//! **Intervals** are mapped end by end, or, where their radius r is at most 2^-8, to f(middle) (1 +- 2r), which contains
+//! f(middle) e^{+-r}.
+//!
+//! **|x| < 2^-64: the series.** From the second coefficient on each is at most half of its predecessor (the largest ratio is
 //! that of the moment, (n+2)/((n+1)(n+3)) <= 3/8), so what follows the term t_n is at most |t_n| (1/2 + 1/4 + ...) = |t_n|
-//! for n >= 1. The value is at least the function at -1, which is above 1/11, while the terms' sizes sum to less than e: the
-//! rounding of N terms costs at most 6 + log2 N bits.
+//! for n >= 1. The value is about that at 0, at least 1/6.
 //!
-//! **|x| >= 1: the closed form.** Numerators are evaluated as they stand in the table. Largest cancellation on |x| >= 1:
-//! psi at -1, where e^{-1} (-3) + 1 = -0.104 is what is left of 1.1, four bits; and phi3 at -1, where -0.132 is left of
-//! terms up to 1, three bits. An argument of size 2^k costs k more bits through the exponential, as long as it is not out of MPFR's range.
+//! **Elsewhere the closed form**, with numerators as they stand in the table. Near 0 a numerator loses k log2(1/|x|) bits, k <= 3
+//! the power of x below it, which are added. The largest cancellation on |x| >= 1: psi at -1, where e^{-1} (-3) + 1 = -0.104 is
+//! what is left of 1.1, four bits; and phi3 at -1, where -0.132 is left of terms up to 1, three bits. An argument of size 2^k
+//! costs k more bits through the exponential, as long as it is not out of MPFR's range.
 
 use crate::enclosure::Enclosure;
 use rug::{Float, Integer};
 
 /// Bits that the analysis above can lose, and some to spare.
 const GUARD: u32 = 32;
+
+/// Arguments below this power of two take the series.
+const SERIES_BELOW: i32 = -64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Function {
@@ -63,11 +69,16 @@ pub fn psi(x: &Enclosure) -> Enclosure {
 fn increasing(function: Function, x: &Enclosure) -> Enclosure {
     let precision = x.precision();
     let at = |bound: &Float| at_point(function, bound, precision);
-    let lower = at(x.lower());
     if x.is_exact() {
-        return lower;
+        return at(x.lower());
     }
-    let upper = at(x.upper());
+    let radius = x.radius();
+    if radius.get_exp().is_none_or(|e| e <= -8) && x.is_bounded() {
+        let wide = Enclosure::from_float(precision, &radius).shifted(1);
+        let one = Enclosure::one(precision);
+        return at(&x.midpoint()) * (&one - &wide).hull(&(one + wide));
+    }
+    let (lower, upper) = (at(x.lower()), at(x.upper()));
     Enclosure::between(lower.lower().clone(), upper.upper().clone())
 }
 
@@ -77,10 +88,11 @@ fn at_point(function: Function, x: &Float, precision: u32) -> Enclosure {
         return if x.is_sign_negative() { Enclosure::zero(precision) } else { Enclosure::whole(precision) };
     }
     let exponent = x.get_exp().unwrap_or(i32::MIN);
-    let value = if exponent <= 0 {
+    let value = if exponent < SERIES_BELOW {
         series(function, x, precision + GUARD)
     } else {
-        closed_form(function, x, precision + GUARD + 2 * exponent.min(64).unsigned_abs())
+        let lost = if exponent < 2 { 3 * (2 - exponent) } else { 2 * exponent.min(64) };
+        closed_form(function, x, precision + GUARD + lost.unsigned_abs())
     };
     value.with_precision(precision)
 }

@@ -7,7 +7,7 @@ mod taylor;
 
 use crate::enclosure::Enclosure;
 use crate::exact::{Place, Row, Sight, Term};
-use crate::route::{Derivatives, Gift, Route, Sums, gather, score_bits};
+use crate::route::{Derivatives, Gift, Route, Sums, Want, gather, score_bits};
 use contattn_core::Rule;
 use legendre::Legendre;
 use panels::{Panels, REACH};
@@ -134,7 +134,8 @@ impl Route for Quadrature {
         "quadrature"
     }
 
-    fn sums(&self, row: &Row<'_>, channels: &[usize], precision: u32) -> Sums {
+    fn integrals(&self, row: &Row<'_>, want: Want<'_>, precision: u32) -> Sums {
+        let channels = want.channels;
         let p = precision + 4 * score_bits(row) + 64;
         if let Rule::Taylor(order) = row.exact().problem().rule() {
             return taylor::sums(order, row, channels, p);
@@ -171,7 +172,7 @@ impl Route for Quadrature {
                 }
             }
         }
-        let nodes = gather(row, &gifts, &anchor, p);
+        let nodes = gather(row, &gifts, &anchor, want.bias, p);
         Sums { anchor: exact(p, &anchor) * &root, total, numerators, nodes }
     }
 

@@ -10,7 +10,7 @@ mod row;
 pub use decision::NodeTerms;
 pub use expsum::ExpSum;
 pub use grid::{Grid, round_float, round_rational};
-pub use row::{RoundedRow, round_row};
+pub use row::{Known, RoundedRow, round_rest, round_row};
 
 use crate::enclosure::Enclosure;
 use contattn_core::Dtype;
@@ -20,12 +20,14 @@ use std::cmp::Ordering;
 /// How a rounding was settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Settled {
+    /// Both ends of an enclosure in double-double arithmetic round alike.
+    DoubleDouble,
     /// Both ends of an enclosure of this precision round alike.
     Enclosure(u32),
     /// The number was compared with the border between two results exactly: by the sign of a sum of exponentials, whose
     /// evaluation took this many bits; 0 where no exponential was left, as for a tie.
     Exactly(u32),
-    /// It is not a number that needed rounding: -infinity or NaN by definition.
+    /// By definition: NaN, -infinity, and the weight 0 of what is not visible.
     Defined,
 }
 

@@ -23,8 +23,8 @@ pub struct Sums {
 pub struct NodeSum {
     /// P in units of e^anchor
     pub mass: Enclosure,
-    /// b = log P - a, found relative to the node's own score
-    pub bias: Enclosure,
+    /// b = log P - a, found relative to the node's own score, where it was asked for
+    pub bias: Option<Enclosure>,
 }
 
 /// The derivatives of int e^a F for a fixed curve F, in units of e^anchor.
@@ -36,13 +36,27 @@ pub struct Derivatives {
     pub durations: Vec<Enclosure>,
 }
 
+/// What to find of a row.
+#[derive(Clone, Copy, Debug)]
+pub struct Want<'w> {
+    /// columns of v
+    pub channels: &'w [usize],
+    /// the bias of each node
+    pub bias: bool,
+}
+
 /// A way from a row of positive measure to its integrals, which shares no formula with the other routes.
 pub trait Route: Send + Sync {
     /// Its name.
     fn name(&self) -> &'static str;
 
-    /// The integrals of a row whose sight has measure and whose scores are finite. `channels`: which columns of v.
-    fn sums(&self, row: &Row<'_>, channels: &[usize], precision: u32) -> Sums;
+    /// The integrals of a row whose sight has measure and whose scores are finite.
+    fn integrals(&self, row: &Row<'_>, want: Want<'_>, precision: u32) -> Sums;
+
+    /// [`integrals`](Route::integrals) with the bias of every node.
+    fn sums(&self, row: &Row<'_>, channels: &[usize], precision: u32) -> Sums {
+        self.integrals(row, Want { channels, bias: true }, precision)
+    }
 
     /// How int e^a F changes with scores and durations, where F reads `field` at the nodes as the rule reads v.
     fn derivatives(&self, row: &Row<'_>, field: &[Enclosure], precision: u32) -> Derivatives;
@@ -58,7 +72,13 @@ pub(crate) struct Gift {
 
 /// Adds up what each node gets in units of the largest exponential among its own gifts, so that b stays known where P is out
 /// of range beside the row's other masses.
-pub(crate) fn gather(row: &Row<'_>, gifts: &[Gift], anchor: &Rational, p: u32) -> Vec<Option<NodeSum>> {
+pub(crate) fn gather(
+    row: &Row<'_>,
+    gifts: &[Gift],
+    anchor: &Rational,
+    want_bias: bool,
+    p: u32,
+) -> Vec<Option<NodeSum>> {
     let n = row.keys() + 1;
     let root = row.radicand().root(p);
     let above = |a: &Rational, b: &Rational| Enclosure::from_rational(p, &Rational::from(a - b)) * &root;
@@ -73,13 +93,16 @@ pub(crate) fn gather(row: &Row<'_>, gifts: &[Gift], anchor: &Rational, p: u32) -
     for gift in gifts {
         if let Some(top) = largest[gift.node] {
             let same = gift.exponent == *top;
-            let share = if same { gift.mass.clone() } else { &gift.mass * above(&gift.exponent, top).exp() };
-            sums[gift.node] += share;
+            if same {
+                sums[gift.node] += &gift.mass;
+            } else {
+                sums[gift.node] += &gift.mass * above(&gift.exponent, top).exp();
+            }
         }
     }
     let finish = |(node, sum): (usize, Enclosure)| {
         let top = largest[node]?;
-        let bias = sum.ln() + above(top, row.score_over_root(node));
+        let bias = want_bias.then(|| sum.ln() + above(top, row.score_over_root(node)));
         Some(NodeSum { mass: sum * above(top, anchor).exp(), bias })
     };
     sums.into_iter().enumerate().map(finish).collect()
@@ -109,7 +132,7 @@ fn quotients(row: &Row<'_>, sums: &Sums, channels: &[usize], precision: u32) -> 
     };
     let bias = |node: &Option<NodeSum>| match node {
         None => Certified::NegInfinity,
-        Some(node) => finish(node.bias.clone()),
+        Some(node) => node.bias.clone().map_or(Certified::Nan, finish),
     };
     RowValues {
         o,
@@ -181,22 +204,28 @@ pub fn gradient(route: &dyn Route, row: &Row<'_>, g: &[f64], g_lse: f64, precisi
     let n = row.keys() + 1;
     let is_taylor = matches!(row.exact().problem().rule(), contattn_core::Rule::Taylor(_));
     let durations = if is_taylor { 0 } else { row.keys() };
-    let values = values(route, row, precision);
     let zeros = |len| vec![Certified::zero(precision); len];
-    let mut result = RowGradient { scores: zeros(n), weights: values.weights, durations: zeros(durations) };
-    if !matches!(row.sight(), Sight::Measure(_)) && !row.is_nan() {
-        return result;
+    let mut result = RowGradient { scores: zeros(n), weights: Vec::new(), durations: zeros(durations) };
+    if !matches!(row.sight(), Sight::Measure(_)) || row.is_nan() {
+        result.weights = values(route, row, precision).weights;
+        if !row.is_nan() {
+            return result;
+        }
     }
     let channels = finite_channels(row);
-    if row.is_nan() || channels.len() < row.value_dim() || !g_lse.is_finite() || !g.iter().all(|g| g.is_finite()) {
+    let guarded = precision + 32;
+    let sums = (!row.is_nan()).then(|| route.integrals(row, Want { channels: &channels, bias: false }, guarded));
+    if let Some(sums) = &sums {
+        result.weights = quotients(row, sums, &channels, precision).weights;
+    }
+    let finite = channels.len() == row.value_dim() && g_lse.is_finite() && g.iter().all(|g| g.is_finite());
+    let Some(sums) = sums.filter(|_| finite) else {
         for &node in row.visible() {
             result.scores[node] = Certified::Nan;
         }
         result.durations.fill(Certified::Nan);
         return result;
-    }
-    let guarded = precision + 32;
-    let sums = route.sums(row, &channels, guarded);
+    };
     let mut mean = Enclosure::from_f64(guarded.max(64), -g_lse);
     for (numerator, &g) in sums.numerators.iter().zip(g) {
         mean += Enclosure::from_f64(guarded.max(64), g) * numerator / &sums.total;

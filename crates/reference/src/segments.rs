@@ -8,7 +8,7 @@ mod taylor;
 
 use crate::enclosure::Enclosure;
 use crate::exact::{Place, Row, Sight, Term};
-use crate::route::{Derivatives, Gift, Route, Sums, gather, score_bits};
+use crate::route::{Derivatives, Gift, Route, Sums, Want, gather, score_bits};
 use closed::Closed;
 use contattn_core::Rule;
 use rug::Rational;
@@ -59,7 +59,8 @@ impl Route for Segments {
         "segments"
     }
 
-    fn sums(&self, row: &Row<'_>, channels: &[usize], precision: u32) -> Sums {
+    fn integrals(&self, row: &Row<'_>, want: Want<'_>, precision: u32) -> Sums {
+        let channels = want.channels;
         let p = precision + score_bits(row) + 32;
         let rule = row.exact().problem().rule();
         if let Rule::Taylor(order) = rule {
@@ -99,7 +100,7 @@ impl Route for Segments {
                 }
             }
         }
-        let nodes = gather(row, &gifts, &anchor, p);
+        let nodes = gather(row, &gifts, &anchor, want.bias, p);
         Sums { anchor: exact(p, &anchor) * row.radicand().root(p), total, numerators, nodes }
     }
 

@@ -50,6 +50,11 @@ fn arithmetic_contains_the_exact_result() {
         check(&(&a + &b), &Rational::from(&x + &y), "sum");
         check(&(&a - &b), &Rational::from(&x - &y), "difference");
         check(&(&a * &b), &Rational::from(&x * &y), "product");
+        let factor = [0.0, 1.5, -1e-40, 1e300][numbers.below(4)];
+        let mut sum = b.clone();
+        sum.add_product(&a, factor);
+        check(&sum, &(Rational::from_f64(factor).unwrap() * &x + &y), "sum with product");
+        sum += &a;
         check(&-&a, &Rational::from(-&x), "negative");
         check(&a.square(), &Rational::from(x.square_ref()), "square");
         check(&a.abs(), &Rational::from(x.abs_ref()), "size");
@@ -108,7 +113,7 @@ fn exponential_contains_its_rational_series() {
             term *= &x;
             term /= n;
         }
-        let rest = Rational::from(2 * Rational::from(term.abs_ref()));
+        let rest = Rational::from(term.abs_ref()) * 2u32;
         let value = Enclosure::from_rational(precision, &x).exp();
         assert!(*value.lower() <= Rational::from(&sum + &rest) && *value.upper() >= Rational::from(&sum - &rest));
         let back = value.ln();

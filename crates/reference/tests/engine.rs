@@ -13,6 +13,10 @@ use contattn_reference::Reference;
 use numbers::Numbers;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+fn bits(x: &Tensor) -> Vec<u64> {
+    x.to_f64().into_iter().map(f64::to_bits).collect()
+}
+
 const WANT: Request = Request { weights: true, bias: true, dtype: Some(Dtype::F64) };
 
 fn near(a: &Tensor, b: &Tensor, tolerance: f64, what: &str, case: &Case) {
@@ -214,4 +218,115 @@ fn it_has_every_feature() {
     assert!(Feature::all().into_iter().all(|feature| engine.supports(feature)));
     assert!(!engine.supports(Feature::Rule(Rule::Taylor(65))));
     assert_eq!((engine.name(), engine.arithmetic()), ("reference", Dtype::F64));
+}
+
+/// The first stage only settles what MPFR settles alike.
+#[test]
+fn the_first_stage_changes_no_bit() {
+    let mut numbers = Numbers::new(15);
+    let (mut by_first, mut by_others) = (0, 0);
+    for round in 0..1200 {
+        let score = [2.0, 20.0, 1e-5, 900.0][round % 4];
+        let case = random(&mut numbers, Mix { score, coarse: round % 3 > 0, largest: 12, ..Mix::default() });
+        let problem = case.problem().unwrap();
+        let (weights, bias) = (numbers.below(2) == 0, numbers.below(2) == 0);
+        let request = Request { dtype: Some(Dtype::ALL[numbers.below(4)]), weights, bias };
+        let (a, certificate) = Reference::new().certify(&problem, &request, &Unattended).unwrap();
+        let (b, _) = Reference::multiprecision_alone().certify(&problem, &request, &Unattended).unwrap();
+        assert_eq!(bits(&a.o), bits(&b.o), "{:?} {:?}", case.sink, case.spec);
+        assert_eq!(bits(&a.lse), bits(&b.lse), "{:?} {:?}", case.sink, case.spec);
+        assert_eq!(a.weights.as_ref().map(bits), b.weights.as_ref().map(bits), "{:?} {:?}", case.sink, case.spec);
+        assert_eq!(a.bias.as_ref().map(bits), b.bias.as_ref().map(bits), "{:?} {:?}", case.sink, case.spec);
+        by_first += certificate.by_double_double;
+        by_others += certificate.by_enclosure + certificate.exactly;
+    }
+    assert!(by_first > by_others, "{by_first} {by_others}");
+}
+
+/// Values and scores that tie, nearly tie, and reach both ends of what the first stage takes.
+#[test]
+fn the_first_stage_leaves_hard_rows_to_mpfr() {
+    let mut numbers = Numbers::new(17);
+    let mut exactly = 0;
+    for round in 0..600 {
+        let rule = cases::RULES[numbers.below(3)];
+        let dtype = Dtype::ALL[numbers.below(4)];
+        let u = 2.0 * dtype.unit_roundoff();
+        let n = 2 + numbers.below(6);
+        let group: Vec<f64> = (0..n).map(|_| numbers.below(3) as f64 - 1.0).collect();
+        let extreme = [1e-80, 1e-75, 1e75, 1e80, 5e-324, 1e-160, 1e150];
+        let v: Vec<f64> = (0..2 * n)
+            .map(|i| match round % 4 {
+                0 => 1.0 + u * numbers.below(2) as f64,
+                // Half a unit, and a bit more or less of what an f64 can hold.
+                1 => 1.0 + u / 2.0 + f64::EPSILON * (numbers.below(3) as f64 - 1.0),
+                2 => extreme[numbers.below(extreme.len())] * numbers.sign(),
+                _ => [0.0, 1.0, -1.0, 1e-30][(i + numbers.below(2)) % 4],
+            })
+            .collect();
+        let scale = [1.0, 1e-3, 300.0, 1e60][numbers.below(4)];
+        let sink = [SinkKind::Absent, SinkKind::Zeros, SinkKind::Copy][numbers.below(3)];
+        let q: Vec<f64> = (0..3).map(|_| scale * [1.0, 0.0, -1.0, 1e-18][numbers.below(4)]).collect();
+        let case = plain(Dtype::F64, 1, 2, &q, &group, &v, sink, Spec { rule, ..Spec::default() });
+        let problem = case.problem().unwrap();
+        let request = Request { dtype: Some(dtype), weights: true, bias: true };
+        let (a, certificate) = Reference::new().certify(&problem, &request, &Unattended).unwrap();
+        let (b, _) = Reference::multiprecision_alone().certify(&problem, &request, &Unattended).unwrap();
+        assert_eq!(a.weights.as_ref().map(bits), b.weights.as_ref().map(bits), "{rule} {dtype} {q:?} {group:?}");
+        assert_eq!(a.bias.as_ref().map(bits), b.bias.as_ref().map(bits), "{rule} {dtype} {q:?} {group:?}");
+        assert_eq!(bits(&a.o), bits(&b.o), "{rule} {dtype} q {q:?} k {group:?} v {v:?}");
+        assert_eq!(bits(&a.lse), bits(&b.lse), "{rule} {dtype} q {q:?} k {group:?}");
+        exactly += certificate.exactly;
+    }
+    assert!(exactly > 100, "{exactly}");
+}
+
+/// Real queries, keys and values: three heads of a language model.
+#[test]
+fn the_first_stage_changes_no_bit_of_real_heads() {
+    let tensor = |name: &str| {
+        let path = format!("{}/../../tests/data/smollm2-heads.safetensors:layer10.{name}", env!("CARGO_MANIFEST_DIR"));
+        contattn_core::file::read(&path.parse().unwrap()).unwrap().into_tensor().unwrap()
+    };
+    let (q, k, v) = (tensor("q"), tensor("k"), tensor("v"));
+    for (rule, dtype) in [(Rule::Linear, Dtype::F64), (Rule::Step, Dtype::F32), (Rule::Linear, Dtype::BF16)] {
+        let view = |t| Tensor::view(t, TensorName::Query, Layout::Bhsd).unwrap();
+        let spec = Spec { rule, ..Spec::default() };
+        let problem =
+            contattn_core::Problem::new(view(&q), view(&k), view(&v), contattn_core::Sink::Zeros, spec).unwrap();
+        let request = Request { dtype: Some(dtype), ..Request::default() };
+        let (a, certificate) = Reference::new().certify(&problem, &request, &Unattended).unwrap();
+        assert!(certificate.by_double_double > 9 * 26 * 64 * 9 / 10, "{certificate:?}");
+        let (b, _) = Reference::multiprecision_alone().certify(&problem, &request, &Unattended).unwrap();
+        assert_eq!((a.o.to_f64(), a.lse.to_f64()), (b.o.to_f64(), b.lse.to_f64()));
+    }
+}
+
+/// NaN and infinity anywhere among random problems reach what they reach in the plain engine.
+#[test]
+fn nan_spreads_as_in_the_plain_engine() {
+    let mut numbers = Numbers::new(18);
+    for _ in 0..400 {
+        let mut case = random(&mut numbers, Mix::default());
+        let mut spoil = |t: &Tensor| {
+            let bad = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY][numbers.below(3)];
+            let at = numbers.below(t.len().max(1));
+            let values = t.to_f64().into_iter().enumerate().map(|(i, x)| if i == at { bad } else { x });
+            Tensor::from_f64(t.shape().to_vec(), t.dtype(), values.collect::<Vec<_>>()).unwrap()
+        };
+        let (q, k, v, sink_v) = (spoil(&case.q), spoil(&case.k), spoil(&case.v), spoil(&case.sink_v));
+        match numbers.below(4) {
+            0 => case.q = q,
+            1 => case.k = k,
+            2 => case.v = v,
+            _ => case.sink_v = sink_v,
+        }
+        let problem = case.problem().unwrap();
+        let a = Reference::new().forward(&problem, &WANT, &Unattended).unwrap();
+        let b = Plain::<f64>::new().forward(&problem, &WANT, &Unattended).unwrap();
+        near(&a.o, &b.o, 1e-11, "o", &case);
+        near(&a.lse, &b.lse, 1e-11, "lse", &case);
+        near(a.weights.as_ref().unwrap(), b.weights.as_ref().unwrap(), 1e-11, "weights", &case);
+        near(a.bias.as_ref().unwrap(), b.bias.as_ref().unwrap(), 1e-9, "bias", &case);
+    }
 }

@@ -4,11 +4,12 @@ mod cases;
 mod numbers;
 
 use cases::{Mix, random};
+use contattn_reference::exact::{Row, Sight};
 use contattn_reference::nodes::Nodes;
 use contattn_reference::quadrature::Quadrature;
-use contattn_reference::route::{gradient, values};
+use contattn_reference::route::{Derivatives, Sums, Want, gradient, values};
 use contattn_reference::segments::Segments;
-use contattn_reference::{Certified, ExactProblem, Route};
+use contattn_reference::{Certified, Enclosure, ExactProblem, Route};
 use numbers::Numbers;
 use rug::Float;
 
@@ -87,4 +88,45 @@ fn three_routes_agree_on_nearly_equal_scores() {
 #[test]
 fn three_routes_agree_on_scores_out_of_range() {
     compare(60, Mix { score: 2f64.powi(37), largest: 4, ..Mix::default() }, 14);
+}
+
+/// A mistake of 2^-85 in one function of one route is seen.
+#[test]
+fn a_planted_mistake_shows() {
+    struct Planted(Nodes);
+    impl Route for Planted {
+        fn name(&self) -> &'static str {
+            "planted"
+        }
+        fn integrals(&self, row: &Row<'_>, want: Want<'_>, precision: u32) -> Sums {
+            let mut sums = self.0.integrals(row, want, precision);
+            let wrong = Enclosure::one(200) + Enclosure::one(200).shifted(-85);
+            if let Some(last) = sums.nodes.iter_mut().flatten().last() {
+                let mass = &last.mass * &wrong;
+                sums.total += &mass - &last.mass;
+                last.mass = mass;
+            }
+            sums
+        }
+        fn derivatives(&self, row: &Row<'_>, field: &[Enclosure], precision: u32) -> Derivatives {
+            self.0.derivatives(row, field, precision)
+        }
+    }
+    let mut numbers = Numbers::new(21);
+    let (mut seen, mut rows) = (0, 0);
+    for _ in 0..100 {
+        let case = random(&mut numbers, Mix::default());
+        let problem = case.problem().unwrap();
+        let exact = ExactProblem::new(&problem);
+        let row = exact.row(0, 0, 0);
+        let a = values(&Planted(Nodes::new(problem.rule())), &row, PRECISION);
+        let b = values(&Segments, &row, PRECISION);
+        // Where one node has all the weight there is nothing to see in w, and nothing anywhere in rows without measure.
+        let weights = |v: &[Certified]| v.iter().filter(|w| w.number().is_some_and(|w| !w.is_zero())).count();
+        if matches!(row.sight(), Sight::Measure(_)) && !row.is_nan() && weights(&b.weights) > 1 {
+            rows += 1;
+            seen += usize::from(a.weights.iter().zip(&b.weights).any(|(x, y)| !x.overlaps(y)));
+        }
+    }
+    assert!(rows > 20 && seen == rows, "{seen} of {rows}");
 }

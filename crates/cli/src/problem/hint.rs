@@ -5,7 +5,8 @@ use crate::refusal;
 use contattn_core::{Axis, ProblemError, TensorName};
 
 /// For numbers along the time line of another rank.
-pub(super) const SERIES: &str = "store one row that all batches share, or one row for each: (length) or (batch, length)";
+pub(super) const SERIES: &str =
+    "store one row that all batches share, or one row for each: (length) or (batch, length)";
 
 /// What to do about a problem that cannot be made of `inputs`.
 pub(super) fn advice(error: &ProblemError, inputs: &Inputs) -> String {
@@ -19,16 +20,19 @@ pub(super) fn advice(error: &ProblemError, inputs: &Inputs) -> String {
     let expected: Option<usize> = expected.parse().ok();
     match (tensor, axis) {
         (TensorName::Durations, Axis::Sequence) if Some(*found) == expected.map(|n| n + 1) => {
-            "durations are D_1..D_n, one for each node; for the n + 1 times of the sink and the nodes use --times".into()
+            "durations are D_1..D_n, one for each node; for the n + 1 times of the sink and the nodes use --times"
+                .into()
         }
         (TensorName::Times, Axis::Sequence) if Some(found + 1) == expected => {
             "times are tau_0..tau_n, the sink's first; for the n durations between them use --durations".into()
         }
         (TensorName::Key | TensorName::Value, Axis::Sequence | Axis::Heads) if inputs.sink == SinkArg::Given => {
-            "with --sink given, k and v have one row for the sink before those of the n nodes, which are counted here".into()
+            "with --sink given, k and v have one row for the sink before those of the n nodes, which are counted here"
+                .into()
         }
         (TensorName::Key, Axis::Heads) => {
-            "each key/value head serves a whole number of query heads; if the axes are in another order, see --layout".into()
+            "each key/value head serves a whole number of query heads; if the axes are in another order, see --layout"
+                .into()
         }
         (TensorName::Durations | TensorName::KeyMask | TensorName::Documents, Axis::Sequence)
             if inputs.sink == SinkArg::Given =>

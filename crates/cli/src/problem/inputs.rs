@@ -83,10 +83,7 @@ impl Inputs {
 }
 
 /// Row 0 and the rows behind it.
-fn split_sink<'a>(
-    tensor: TensorName,
-    view: TensorView<'a>,
-) -> Result<(TensorView<'a>, TensorView<'a>), ProblemError> {
+fn split_sink<'a>(tensor: TensorName, view: TensorView<'a>) -> Result<(TensorView<'a>, TensorView<'a>), ProblemError> {
     Ok((view.rows(tensor, 0..1)?, view.rows(tensor, 1..view.shape()[2])?))
 }
 
@@ -138,9 +135,7 @@ fn read_spec(options: &Options, mut window: Window) -> anyhow::Result<Spec> {
         Some(file) => Some(Documents {
             keys: read_series("--documents", TensorName::Documents, file, Array::to_ids)?,
             queries: match &masks.query_documents {
-                Some(file) => {
-                    Some(read_series("--query-documents", TensorName::QueryDocuments, file, Array::to_ids)?)
-                }
+                Some(file) => Some(read_series("--query-documents", TensorName::QueryDocuments, file, Array::to_ids)?),
                 None => None,
             },
         }),

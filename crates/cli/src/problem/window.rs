@@ -14,7 +14,10 @@ pub(crate) fn number(text: &str) -> Result<f64, String> {
 }
 
 /// A number of at least 0 without a sign, as it stands behind `t+`, `t-` and `sliding:`.
-fn size(text: &str) -> Result<f64, String> {
+///
+/// # Errors
+/// What was expected.
+pub(crate) fn size(text: &str) -> Result<f64, String> {
     match number(text) {
         Ok(size) if !text.starts_with(['-', '+']) => Ok(size),
         _ => Err(format!("{text:?} is not a finite number of at least 0")),

@@ -2,7 +2,7 @@
 
 use super::{Named, Plan};
 use crate::print;
-use contattn_core::{Dtype, Shape, Tensor};
+use contattn_core::{Problem, QueryTimes, Shape, Tensor};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
@@ -127,20 +127,23 @@ pub(crate) struct Summary {
     settings: BTreeMap<String, String>,
     problem: Lengths,
     results: Vec<Line>,
+    /// what its user may not have meant
+    notes: Vec<String>,
 }
 
 impl Summary {
     pub(crate) fn new(
         command: &'static str,
         settings: BTreeMap<String, String>,
-        (shape, dtype): (Shape, Dtype),
+        problem: &Problem<'_>,
         results: &[Named],
         plan: &Plan,
     ) -> Summary {
-        let Shape { batch, heads, kv_heads, queries, keys, head_dim, value_dim } = shape;
-        let problem = Lengths { batch, heads, kv_heads, queries, keys, head_dim, value_dim, dtype: dtype.name() };
+        let Shape { batch, heads, kv_heads, queries, keys, head_dim, value_dim } = problem.shape();
+        let dtype = problem.dtype().name();
+        let lengths = Lengths { batch, heads, kv_heads, queries, keys, head_dim, value_dim, dtype };
         let results = results.iter().map(|named| Line::new(named, plan)).collect();
-        Summary { command, settings, problem, results }
+        Summary { command, settings, problem: lengths, results, notes: notes(problem) }
     }
 
     /// Prints it.
@@ -165,7 +168,27 @@ impl Summary {
             text += &line.text(width);
             text.push('\n');
         }
+        for note in &self.notes {
+            text += &format!("{:width$}  {note}\n", "note");
+        }
         text
+    }
+}
+
+/// Readings of the files that are valid and rarely meant.
+fn notes(problem: &Problem<'_>) -> Vec<String> {
+    let Shape { queries, keys, .. } = problem.shape();
+    let spec = problem.spec();
+    // Row r stands at node keys - queries + 1 + r.
+    let before = queries.saturating_sub(keys + 1);
+    let at_last_nodes = spec.query_times == QueryTimes::LastNodes && spec.window.is_causal();
+    if at_last_nodes && before > 0 {
+        vec![format!(
+            "the first {before} of {queries} queries stand before node 0 and see nothing: see --query-times, or --layout if \
+             the axes are in another order"
+        )]
+    } else {
+        Vec::new()
     }
 }
 

@@ -21,12 +21,12 @@ impl Plan {
         metadata: &BTreeMap<String, String>,
         context: &Context,
     ) -> anyhow::Result<()> {
-        let mut aside = Vec::with_capacity(self.files.len());
-        for file in &self.files {
-            context.go_on()?;
-            aside.push((write_aside(file, results, metadata)?, file));
-        }
         context.commit(|| {
+            let mut aside = Vec::with_capacity(self.files.len());
+            for file in &self.files {
+                aside.push((write_aside(file, results, metadata)?, file));
+                context.go_on()?;
+            }
             for (folder, file) in &aside {
                 std::fs::rename(folder.path().join(complete(file)), &file.path)
                     .with_context(|| file.path.display().to_string())?;
@@ -44,13 +44,13 @@ fn complete(file: &Destination) -> String {
 /// The complete file in a folder of its own, next to where it will stand, so that the last step is a rename. Dropping the
 /// folder removes it.
 fn write_aside(file: &Destination, results: &[Named], metadata: &BTreeMap<String, String>) -> anyhow::Result<TempDir> {
-    let shown = || file.path.display().to_string();
+    let flags: Vec<&str> = file.targets.iter().map(|target| target.flag).collect();
+    let shown = || format!("{}: {}", flags.join(", "), file.path.display());
     let parent = match file.path.parent() {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
     };
-    let folder =
-        tempfile::Builder::new().prefix(".contattn-").suffix(".tmp").tempdir_in(parent).with_context(shown)?;
+    let folder = tempfile::Builder::new().prefix(".contattn-").suffix(".tmp").tempdir_in(parent).with_context(shown)?;
     let path = folder.path().join(complete(file));
     let content: Vec<(&str, Array)> = Plan::content(file, results)
         .map(|(target, named)| (target.name.as_deref().unwrap_or_default(), Array::from(named.tensor.clone())))
@@ -64,12 +64,15 @@ fn write_aside(file: &Destination, results: &[Named], metadata: &BTreeMap<String
             file::write_many(&path, &arrays, held)
         }
     }
-    .map_err(|e| in_place(&e))
-    .with_context(shown)?;
+    .map_err(|e| in_place(&e).context(shown()))?;
     Ok(folder)
 }
 
 /// The error without the path of the folder aside, which means nothing to anybody.
-fn in_place(error: &FileError) -> FileError {
-    error.fault().clone().into()
+fn in_place(error: &FileError) -> anyhow::Error {
+    let bare = anyhow::Error::from(FileError::from(error.fault().clone()));
+    match error.tensor() {
+        Some(tensor) => bare.context(format!("tensor {tensor:?}")),
+        None => bare,
+    }
 }

@@ -47,7 +47,8 @@ pub fn layers() -> &'static [Layer] {
 pub fn tokens() -> &'static [String] {
     static TOKENS: OnceLock<Vec<String>> = OnceLock::new();
     TOKENS.get_or_init(|| {
-        let (_, header) = ::safetensors::SafeTensors::read_metadata(HEADS).expect("the file that the crate carries is whole");
+        let (_, header) =
+            ::safetensors::SafeTensors::read_metadata(HEADS).expect("the file that the crate carries is whole");
         let tokens = header.metadata().as_ref().and_then(|metadata| metadata.get("tokens"));
         tokens.and_then(|list| serde_json::from_str(list).ok()).expect("the file names its tokens")
     })

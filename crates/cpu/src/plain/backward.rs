@@ -99,7 +99,7 @@ fn durations<T: Real>(rule: Rule, row: &Row<T>, sum: &Sum<T>, c: &[T], gradient:
         gradient[term.segment - 1] += per_time * change;
     }
     for (edge, is_upper) in [(&sum.interval.lower, false), (&sum.interval.upper, true)] {
-        let Some(term) = cut_term(edge, &sum.terms) else { continue };
+        let Some(term) = cut_term(edge, sum) else { continue };
         let fraction = if is_upper { term.part.beta } else { term.part.alpha };
         let gain = edge_gain(rule, row, sum, term, is_upper, c) / z;
         for i in edge.moved_by() {
@@ -109,12 +109,13 @@ fn durations<T: Real>(rule: Rule, row: &Row<T>, sum: &Sum<T>, c: &[T], gradient:
 }
 
 /// The term that an edge cuts, if any: none under a segment or node that masks removed.
-fn cut_term<'t, T>(edge: &MovingEdge, terms: &'t [Term<T>]) -> Option<&'t Term<T>> {
+fn cut_term<'s, T>(edge: &MovingEdge, sum: &'s Sum<T>) -> Option<&'s Term<T>> {
     match edge.place {
         Place::Node => None,
-        Place::Segment(i) => terms.iter().find(|term| term.segment == i),
-        Place::Before(_) => terms.first().filter(|term| term.segment == 0),
-        Place::After(_) => terms.last().filter(|term| term.segment == 0),
+        Place::Segment(i) => sum.terms.iter().find(|term| term.segment == i),
+        // Held curve stands first and last among the terms, if there is any.
+        Place::Before(_) => sum.interval.hold_before.and(sum.terms.first()),
+        Place::After(_) => sum.interval.hold_after.and(sum.terms.last()),
     }
 }
 

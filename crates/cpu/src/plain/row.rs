@@ -328,7 +328,7 @@ impl<T: Real> Row<T> {
                 let sum: T = values().map(|(w, v)| w * v).sum();
                 // o lies in the hull of the visible values; rounding may carry it past the end of the type's range.
                 let (low, high) = values().fold((T::MAX, -T::MAX), |(low, high), (_, v)| (low.min(v), high.max(v)));
-                sum.max(low).min(high)
+                if sum.is_nan() { sum } else { sum.max(low).min(high) }
             } else {
                 T::NAN
             };
@@ -350,7 +350,8 @@ fn anchor<T: Real>(terms: &[Term<T>]) -> Anchor<T> {
     let mut best = Anchor { max: T::NEG_INFINITY, exponent: 0 };
     for term in terms.iter().filter(|term| term.length() > 0.0) {
         let candidate = Anchor { max: term.largest_score(), exponent: libm::frexp(term.length()).1 - 1 };
-        let larger = |a: Anchor<T>, b: Anchor<T>| a.max.widen() + a.log() > b.max.widen() + b.log();
+        // Differences of like terms: beside a huge score the logarithm of a length would be rounded away.
+        let larger = |a: Anchor<T>, b: Anchor<T>| (a.max.widen() - b.max.widen()) + (a.log() - b.log()) > 0.0;
         if best.max == T::NEG_INFINITY || larger(candidate, best) {
             best = candidate;
         }

@@ -3,6 +3,7 @@
 use super::Enclosure;
 use rug::Float;
 use rug::float::Round::{self, Down, Up};
+use rug::ops::AddAssignRound;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
 /// x y rounded, where 0 times an infinite bound is 0: the bound stands for arbitrarily large numbers, not for infinity.
@@ -104,6 +105,32 @@ impl Enclosure {
         Enclosure { lower, upper }
     }
 
+    /// Adds x y in place.
+    pub fn add_product(&mut self, x: &Enclosure, y: f64) {
+        if !y.is_finite() {
+            *self = Enclosure::whole(self.precision());
+            return;
+        }
+        if y == 0.0 {
+            return;
+        }
+        let p = self.common_precision(x);
+        let (low, high) = if y > 0.0 { (&x.lower, &x.upper) } else { (&x.upper, &x.lower) };
+        let low = Float::with_val_round(p, low * y, Down).0;
+        let high = Float::with_val_round(p, high * y, Up).0;
+        self.add_bounds(p, &low, &high);
+    }
+
+    fn add_bounds(&mut self, p: u32, low: &Float, high: &Float) {
+        if self.lower.prec() == p && self.upper.prec() == p {
+            self.lower.add_assign_round(low, Down);
+            self.upper.add_assign_round(high, Up);
+        } else {
+            self.lower = Float::with_val_round(p, &self.lower + low, Down).0;
+            self.upper = Float::with_val_round(p, &self.upper + high, Up).0;
+        }
+    }
+
     /// x^2, never below 0.
     #[must_use]
     pub fn square(&self) -> Enclosure {
@@ -185,12 +212,13 @@ impl Neg for Enclosure {
 
 impl AddAssign<&Enclosure> for Enclosure {
     fn add_assign(&mut self, other: &Enclosure) {
-        *self = self.sum(other);
+        let p = self.common_precision(other);
+        self.add_bounds(p, &other.lower, &other.upper);
     }
 }
 
 impl AddAssign<Enclosure> for Enclosure {
     fn add_assign(&mut self, other: Enclosure) {
-        *self = self.sum(&other);
+        *self += &other;
     }
 }

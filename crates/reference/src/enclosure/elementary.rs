@@ -3,16 +3,30 @@
 use super::Enclosure;
 use rug::Float;
 use rug::float::Round::{Down, Up};
+use std::cmp::Ordering;
 
 impl Enclosure {
     /// e^x. Beyond MPFR's exponents a bound becomes its largest or smallest number, or an infinity outwards.
+    ///
+    /// Of a narrow interval [l, l + w], w <= 1/2, one exponential is evaluated: e^w <= 1 + 2w.
     #[must_use]
     pub fn exp(&self) -> Enclosure {
         let p = self.precision();
-        Enclosure {
-            lower: Float::with_val_round(p, self.lower.exp_ref(), Down).0,
-            upper: Float::with_val_round(p, self.upper.exp_ref(), Up).0,
+        let width = Float::with_val_round(p, &self.upper - &self.lower, Up).0;
+        let (lower, order) = Float::with_val_round(p, self.lower.exp_ref(), Down);
+        if width > 0.5 || width.is_nan() || !lower.is_normal() {
+            return Enclosure { lower, upper: Float::with_val_round(p, self.upper.exp_ref(), Up).0 };
         }
+        let mut upper = lower.clone();
+        if order != Ordering::Equal {
+            upper.next_up();
+        }
+        if !width.is_zero() {
+            let twice = width << 1u32;
+            let factor = Float::with_val_round(p, 1u32 + &twice, Up).0;
+            upper = Float::with_val_round(p, &upper * &factor, Up).0;
+        }
+        Enclosure { lower, upper }
     }
 
     /// e^x - 1, without cancellation near 0.

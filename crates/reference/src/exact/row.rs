@@ -33,6 +33,11 @@ impl Piece {
         self.lambda() * &self.duration
     }
 
+    /// Whether nothing is cut off.
+    pub fn is_whole(&self) -> bool {
+        self.alpha.is_zero() && self.beta == 1
+    }
+
     /// Whether the curve is constant on it: held, or read as constant.
     pub fn is_constant(&self) -> bool {
         self.left == self.right

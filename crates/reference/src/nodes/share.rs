@@ -7,12 +7,16 @@ use crate::route::Gift;
 use contattn_core::Rule;
 use rug::Rational;
 
-/// (L, R, h) of a part, over e^{peak}.
+/// (L, R) of a part, over e^{peak}.
 #[derive(Clone, Debug)]
 pub(super) struct Share {
     pub(super) left: Enclosure,
     pub(super) right: Enclosure,
-    pub(super) diffusion: Enclosure,
+    /// L' and R', of the part by itself
+    first: Enclosure,
+    second: Enclosure,
+    /// -|y|
+    down: Enclosure,
 }
 
 impl Share {
@@ -49,30 +53,48 @@ impl Share {
         let lambda = Enclosure::from_rational(p, &term.piece.lambda());
         let zero = Enclosure::zero(p);
         if term.piece.is_constant() {
-            return Share { left: zero.clone(), right: lambda, diffusion: zero };
+            return Share { left: zero.clone(), right: lambda, first: zero.clone(), second: zero.clone(), down: zero };
         }
         let rise = Rational::from(&term.to - &term.from);
         let falls = rise <= 0;
         let down = -(Enclosure::from_rational(p, &rise.abs()) * radicand.root(p));
-        let (larger, smaller, inner) = match rule {
+        let (larger, smaller) = match rule {
             Rule::Trapezoid => {
                 let half = Enclosure::one(p).shifted(-1);
-                (half.clone(), half * down.exp(), zero)
+                (half.clone(), half * down.exp())
             }
-            _ => (phi2(&down), moment(&down), psi(&down)),
+            _ => (phi2(&down), moment(&down)),
         };
         let (first, second) = if falls { (larger, smaller) } else { (smaller, larger) };
-        let (first, second, inner) = (first * &lambda, second * &lambda, inner * &lambda);
+        let (first, second) = (first * &lambda, second * &lambda);
+        let (alpha, beta) = (&term.piece.alpha, &term.piece.beta);
+        if term.piece.is_whole() {
+            return Share { left: first.clone(), right: second.clone(), first, second, down };
+        }
+        let exact = |x: Rational| Enclosure::from_rational(p, &x);
+        Share {
+            left: &first * exact(Rational::from(1 - alpha)) + &second * exact(Rational::from(1 - beta)),
+            right: &first * exact(alpha.clone()) + &second * exact(beta.clone()),
+            first,
+            second,
+            down,
+        }
+    }
+
+    /// h, with D = 1.
+    pub(super) fn diffusion(&self, rule: Rule, term: &Term, p: u32) -> Enclosure {
+        if term.piece.is_constant() {
+            return Enclosure::zero(p);
+        }
         let exact = |x: Rational| Enclosure::from_rational(p, &x);
         let (alpha, beta) = (&term.piece.alpha, &term.piece.beta);
-        let (alpha_rest, beta_rest) = (Rational::from(1 - alpha), Rational::from(1 - beta));
-        Share {
-            left: &first * exact(alpha_rest.clone()) + &second * exact(beta_rest.clone()),
-            right: &first * exact(alpha.clone()) + &second * exact(beta.clone()),
-            diffusion: first * exact(alpha_rest * alpha)
-                + second * exact(beta_rest * beta)
-                + inner * exact(term.piece.lambda().square()),
+        let ends = &self.first * exact(Rational::from(1 - alpha) * alpha)
+            + &self.second * exact(Rational::from(1 - beta) * beta);
+        if rule == Rule::Trapezoid {
+            return ends; // h' = 0
         }
+        let lambda = term.piece.lambda();
+        ends + psi(&self.down) * exact(Rational::from(lambda.square_ref()) * lambda)
     }
 }
 

@@ -68,7 +68,7 @@ pub(super) fn sums(expansion: &Expansion, row: &Row<'_>, channels: &[usize], p: 
     let (anchor, masses) = masses(row, &biases, p);
     let mut nodes = vec![None; row.keys() + 1];
     for (b, mass) in biases.into_iter().zip(masses) {
-        nodes[b.node] = Some(NodeSum { mass, bias: b.value });
+        nodes[b.node] = Some(NodeSum { mass, bias: Some(b.value) });
     }
     weighted(row, channels, anchor, nodes, p)
 }

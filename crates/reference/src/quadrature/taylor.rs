@@ -112,7 +112,7 @@ pub(super) fn sums(order: u32, row: &Row<'_>, channels: &[usize], p: u32) -> Sum
     let numerators = channels.iter().map(|&c| over(&|node| Enclosure::from_f64(p, row.value_f64(node, c)))).collect();
     let mut nodes = vec![None; row.keys() + 1];
     for (b, mass) in biases.iter().zip(&masses) {
-        nodes[b.node] = Some(NodeSum { mass: mass.clone(), bias: b.value.clone() });
+        nodes[b.node] = Some(NodeSum { mass: mass.clone(), bias: Some(b.value.clone()) });
     }
     Sums { anchor, total, numerators, nodes }
 }

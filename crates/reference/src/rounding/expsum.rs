@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug)]
 pub struct ExpSum {
     radicand: Radicand,
-    groups: BTreeMap<Surd, Surd>,
+    /// by exponent, the coefficients to be added
+    groups: BTreeMap<Surd, Vec<Surd>>,
 }
 
 impl ExpSum {
@@ -22,9 +23,9 @@ impl ExpSum {
     /// Adds gamma e^alpha.
     pub fn add(&mut self, alpha: &Surd, gamma: &Surd) {
         match self.groups.get_mut(alpha) {
-            Some(sum) => *sum += gamma,
+            Some(gammas) => gammas.push(gamma.clone()),
             None => {
-                self.groups.insert(alpha.clone(), gamma.clone());
+                self.groups.insert(alpha.clone(), vec![gamma.clone()]);
             }
         }
     }
@@ -40,8 +41,9 @@ impl ExpSum {
     }
 
     /// The groups whose coefficient is not 0.
-    fn nonzero(&self) -> Vec<(&Surd, &Surd)> {
-        self.groups.iter().filter(|(_, gamma)| !gamma.is_zero()).collect()
+    fn nonzero(&self) -> Vec<(&Surd, Surd)> {
+        let groups = self.groups.iter().map(|(alpha, gammas)| (alpha, total(gammas)));
+        groups.filter(|(_, gamma)| !gamma.is_zero()).collect()
     }
 
     /// The sign, and the precision at which it showed: 0 where no or one exponential was left.
@@ -75,5 +77,43 @@ impl ExpSum {
             }
             precision *= 2;
         }
+    }
+}
+
+/// The sum by halves: denominators differ from term to term, and grow with the sum.
+fn total(gammas: &[Surd]) -> Surd {
+    match gammas {
+        [] => Surd::default(),
+        [gamma] => gamma.clone(),
+        _ => {
+            let (first, second) = gammas.split_at(gammas.len() / 2);
+            &total(first) + &total(second)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Thousands of unlike denominators in one group, which add up to 0, beside a group that does not.
+    #[test]
+    fn long_groups_cancel_exactly() {
+        let number = |x: Rational| Surd::from_rational(x);
+        let mut sum = ExpSum::new(Radicand::ONE);
+        let (zero, one) = (Surd::default(), number(Rational::from(1)));
+        for i in 1..3000u32 {
+            // 1/(i (i + 1)), whose sum telescopes to 1 - 1/3000.
+            sum.add(&one, &number(Rational::from((1, i * (i + 1)))));
+        }
+        sum.add(&one, &number(Rational::from((1, 3000)) - 1u32));
+        assert_eq!(sum.sign(), (Ordering::Equal, 0));
+        sum.add(&zero, &number(Rational::from((-1, 7))));
+        assert_eq!(sum.sign(), (Ordering::Less, 0));
+        // 1 - e^0.5 + 0.65 against its bits: 1.6487 is below 1.65.
+        let mut near = ExpSum::new(Radicand::ONE);
+        near.add(&zero, &number(Rational::from((33, 20))));
+        near.add(&number(Rational::from((1, 2))), &number(Rational::from(-1)));
+        assert_eq!(near.sign(), (Ordering::Greater, 64));
     }
 }

@@ -3,7 +3,7 @@
 use super::{FIRST_PRECISION, NodeTerms, Quantity, Rounded, Settled, round, round_enclosure, round_given};
 use crate::enclosure::Enclosure;
 use crate::exact::{Row, Sight};
-use crate::route::{Route, Sums, point_weights};
+use crate::route::{Route, Sums, Want, point_weights};
 use contattn_core::Dtype;
 use rug::Rational;
 use std::cell::OnceCell;
@@ -24,7 +24,11 @@ pub struct RoundedRow {
 
 const NAN: Rounded = Rounded { value: f64::NAN, settled: Settled::Defined };
 const NEG_INFINITY: Rounded = Rounded { value: f64::NEG_INFINITY, settled: Settled::Defined };
-const ZERO: Rounded = Rounded { value: 0.0, settled: Settled::Exactly(0) };
+const ZERO: Rounded = Rounded { value: 0.0, settled: Settled::Defined };
+
+fn at(known: &[Option<Rounded>], i: usize) -> Option<Rounded> {
+    known.get(i).copied().flatten()
+}
 
 /// Which result of a row.
 #[derive(Clone, Copy)]
@@ -50,7 +54,7 @@ impl Which {
             Which::Output(_) => Some(&sums.numerators[position] / &sums.total),
             Which::Lse => Some(sums.total.ln() + &sums.anchor),
             Which::Weight(node) => sums.nodes[node].as_ref().map(|node| &node.mass / &sums.total),
-            Which::Bias(node) => sums.nodes[node].as_ref().map(|node| node.bias.clone()),
+            Which::Bias(node) => sums.nodes[node].as_ref().and_then(|node| node.bias.clone()),
         }
     }
 }
@@ -58,7 +62,8 @@ impl Which {
 impl Quantity for Result<'_> {
     fn enclose(&mut self, precision: u32) -> Enclosure {
         let channels: &[usize] = if let Which::Output(channel) = &self.which { &[*channel] } else { &[] };
-        let sums = self.route.sums(self.row, channels, precision);
+        let want = Want { channels, bias: matches!(self.which, Which::Bias(_)) };
+        let sums = self.route.integrals(self.row, want, precision);
         self.which.enclosure(&sums, 0).unwrap_or(Enclosure::zero(precision))
     }
 
@@ -73,8 +78,47 @@ impl Quantity for Result<'_> {
     }
 }
 
+/// Results that are settled already.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Known {
+    /// o, by channel; empty where nothing is known
+    pub o: Vec<Option<Rounded>>,
+    /// lse
+    pub lse: Option<Rounded>,
+    /// w, by node; empty where nothing is known
+    pub weights: Vec<Option<Rounded>>,
+    /// b, by node; empty where nothing is known
+    pub bias: Vec<Option<Rounded>>,
+}
+
+impl Known {
+    /// The row, where all of it is known: weights and bias where they are wanted.
+    pub fn complete(&self, weights: bool, bias: bool) -> Option<RoundedRow> {
+        let all = |x: &[Option<Rounded>]| x.iter().copied().collect::<Option<Vec<Rounded>>>();
+        let of_nodes = |wanted: bool, x: &[Option<Rounded>]| match wanted {
+            true if x.is_empty() => None,
+            true => all(x),
+            false => Some(Vec::new()),
+        };
+        let (weights, bias) = (of_nodes(weights, &self.weights)?, of_nodes(bias, &self.bias)?);
+        Some(RoundedRow { o: all(&self.o)?, lse: self.lse?, weights, bias })
+    }
+}
+
 /// Rounds all results of a row once, to `dtype` (lse to the type that goes with it).
 pub fn round_row(route: &dyn Route, row: &Row<'_>, dtype: Dtype, weights: bool, bias: bool) -> RoundedRow {
+    round_rest(route, row, dtype, weights, bias, &Known::default())
+}
+
+/// [`round_row`] of what is not known yet.
+pub fn round_rest(
+    route: &dyn Route,
+    row: &Row<'_>,
+    dtype: Dtype,
+    weights: bool,
+    bias: bool,
+    known: &Known,
+) -> RoundedRow {
     let n = row.keys() + 1;
     let channels: Vec<usize> = (0..row.value_dim()).collect();
     let per_node = |wanted: bool, value: Rounded| if wanted { vec![value; n] } else { Vec::new() };
@@ -104,8 +148,15 @@ pub fn round_row(route: &dyn Route, row: &Row<'_>, dtype: Dtype, weights: bool, 
             bias: per_node(bias, NEG_INFINITY),
         };
     }
-    let finite: Vec<usize> = channels.into_iter().filter(|&c| !nan_columns[c]).collect();
-    let sums = route.sums(row, &finite, FIRST_PRECISION);
+    let mut o = vec![NAN; row.value_dim()];
+    for &channel in &channels {
+        if let Some(rounded) = at(&known.o, channel) {
+            o[channel] = rounded;
+        }
+    }
+    let open = |c: &usize| !nan_columns[*c] && at(&known.o, *c).is_none();
+    let finite: Vec<usize> = channels.into_iter().filter(open).collect();
+    let sums = route.integrals(row, Want { channels: &finite, bias }, FIRST_PRECISION);
     let terms = OnceCell::new();
     let settle = |which: Which, position: usize, dtype: Dtype| {
         let Some(first) = which.enclosure(&sums, position) else {
@@ -116,17 +167,17 @@ pub fn round_row(route: &dyn Route, row: &Row<'_>, dtype: Dtype, weights: bool, 
             None => round(dtype, &mut Result { which, route, row, terms: &terms }, Some((first, FIRST_PRECISION))),
         }
     };
-    let mut o = vec![NAN; row.value_dim()];
     for (position, &channel) in finite.iter().enumerate() {
         o[channel] = settle(Which::Output(channel), position, dtype);
     }
-    let over_nodes = |wanted: bool, which: fn(usize) -> Which| -> Vec<Rounded> {
-        if wanted { (0..n).map(|node| settle(which(node), 0, dtype)).collect() } else { Vec::new() }
+    let over_nodes = |wanted: bool, which: fn(usize) -> Which, known: &[Option<Rounded>]| -> Vec<Rounded> {
+        let rounded = |node| at(known, node).unwrap_or_else(|| settle(which(node), 0, dtype));
+        if wanted { (0..n).map(rounded).collect() } else { Vec::new() }
     };
     RoundedRow {
         o,
-        lse: settle(Which::Lse, 0, dtype.lse()),
-        weights: over_nodes(weights, Which::Weight),
-        bias: over_nodes(bias, Which::Bias),
+        lse: known.lse.unwrap_or_else(|| settle(Which::Lse, 0, dtype.lse())),
+        weights: over_nodes(weights, Which::Weight, &known.weights),
+        bias: over_nodes(bias, Which::Bias, &known.bias),
     }
 }

@@ -111,7 +111,7 @@ pub(super) fn sums(order: u32, row: &Row<'_>, channels: &[usize], p: u32) -> Sum
             *sum += &mass * Enclosure::from_f64(p, row.value_f64(b.node, channel));
         }
         total += &mass;
-        nodes[b.node] = Some(NodeSum { mass, bias: b.value[0].clone() });
+        nodes[b.node] = Some(NodeSum { mass, bias: Some(b.value[0].clone()) });
     }
     Sums { anchor, total, numerators, nodes }
 }

@@ -1,5 +1,5 @@
 //! Seeded problems of every kind, small enough to be evaluated in thousands of bits.
-#![allow(dead_code, unreachable_pub)]
+#![allow(dead_code, unreachable_pub, clippy::too_many_arguments)]
 
 use super::numbers::Numbers;
 use contattn_core::{

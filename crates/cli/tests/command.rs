@@ -1,0 +1,15 @@
+//! The command as its users meet it: the real binary, real files, exit codes.
+
+mod command {
+    pub(crate) mod desk;
+
+    mod attend;
+    mod compare;
+    mod errors;
+    mod examples;
+    mod files;
+    mod grad;
+    mod interrupt;
+    mod mixed;
+    mod windows;
+}
