@@ -61,6 +61,7 @@ pub mod rounding;
 pub mod route;
 pub mod segments;
 pub mod taylor;
+pub mod theorems;
 pub mod value;
 
 pub use enclosure::Enclosure;
