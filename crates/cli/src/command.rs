@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 #[cfg(feature = "reference")]
-use crate::{bench, phi};
+use crate::{bench, phi, taylor, verify};
 use crate::{attend, compare, engines, exit, formats, golden, grad, heads};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -30,6 +30,10 @@ pub(crate) enum Command {
     #[cfg(feature = "reference")]
     Phi(phi::Args),
     #[cfg(feature = "reference")]
+    Taylor(taylor::Args),
+    #[cfg(feature = "reference")]
+    Verify(verify::Args),
+    #[cfg(feature = "reference")]
     Bench(bench::Args),
 }
 
@@ -49,6 +53,10 @@ impl Command {
             Command::Golden(args) => golden::run(args, context),
             #[cfg(feature = "reference")]
             Command::Phi(args) => phi::run(args, context),
+            #[cfg(feature = "reference")]
+            Command::Taylor(args) => taylor::run(args, context),
+            #[cfg(feature = "reference")]
+            Command::Verify(args) => verify::run(args, context),
             #[cfg(feature = "reference")]
             Command::Bench(args) => bench::run(args, context),
         }

@@ -23,6 +23,10 @@ mod problem;
 mod progress;
 mod refusal;
 mod results;
+#[cfg(feature = "reference")]
+mod taylor;
+#[cfg(feature = "reference")]
+mod verify;
 
 use clap::Parser;
 use command::Cli;
