@@ -255,11 +255,8 @@ impl<T: Real> Row<T> {
             if share > 0.0 {
                 let log = (a.widen() - self.scores[node].widen()) + (libm::log(share) + libm::log(length));
                 let (top, sum) = sums[node];
-                sums[node] = if log > top {
-                    (log, 1.0 + sum * libm::exp(top - log))
-                } else {
-                    (top, sum + libm::exp(log - top))
-                };
+                sums[node] =
+                    if log > top { (log, 1.0 + sum * libm::exp(top - log)) } else { (top, sum + libm::exp(log - top)) };
             }
         };
         for term in terms.iter().filter(|term| term.length() > 0.0) {
@@ -267,7 +264,8 @@ impl<T: Real> Row<T> {
                 // Under the other rules a share is at least about 1/y^2 of the segment's larger end; here it is e^{-y}, and
                 // would be lost: the two ends are taken each by itself.
                 let Part { alpha, one_minus_alpha, beta, one_minus_beta, .. } = term.part;
-                for (a, to_left, to_right) in [(term.a_from, one_minus_alpha, alpha), (term.a_to, one_minus_beta, beta)] {
+                for (a, to_left, to_right) in [(term.a_from, one_minus_alpha, alpha), (term.a_to, one_minus_beta, beta)]
+                {
                     add(term.left, a, 0.5 * to_left, term.length());
                     add(term.right, a, 0.5 * to_right, term.length());
                 }
