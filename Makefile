@@ -16,8 +16,10 @@ FUZZ_SECONDS ?= 20
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: ## build, and attend over real heads: tables and pictures under out/heads
+run: ## build, verify every theorem, and attend over real heads: tables and pictures under out
 	@scripts/setup.sh run
+	mkdir -p $(OUT)
+	$(CARGO) run $(LOCKED) --release --package contattn -- verify --json $(OUT)/theorems.json
 	$(CARGO) run $(LOCKED) --release --package contattn -- heads --out $(OUT)/heads
 
 test: ## every test: unit, integration, documentation

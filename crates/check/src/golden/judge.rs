@@ -78,8 +78,8 @@ impl Verdict {
 impl Expected {
     /// Judges a tensor of any element type whose engine sums in `arithmetic`.
     ///
-    /// An element is right where it equals the expected f64 number, or in the case's type the expected one there (NaN equals
-    /// NaN, and an infinity itself), or where both are finite and within the tolerance's two figures.
+    /// An element is right where it equals the expected f64 number (NaN equals NaN, and an infinity itself), or where that is finite
+    /// and it rounds to the expected number of the case's type, or where both are finite and within the tolerance's two figures.
     ///
     /// # Errors
     /// [`GoldenError::Shape`].
@@ -111,7 +111,8 @@ impl Expected {
                 (actual.elements().get(at), self.exact.elements().get(at), self.typed.elements().get(at));
             let same = |expected: f64| found == expected || (found.is_nan() && expected.is_nan());
             let rounded = self.typed.dtype().round(found);
-            let equal = same(exact) || rounded == typed || (rounded.is_nan() && typed.is_nan());
+            // -inf is not what a large negative number rounds to: only what is a number is rounded.
+            let equal = same(exact) || (exact.is_finite() && rounded == typed);
             verdict.correctly_rounded += usize::from(equal);
             let allowed = tolerance.at(exact).map_or(tolerance.limit, |bound| bound.min(tolerance.limit));
             let error = (found - exact).abs();

@@ -185,9 +185,9 @@ pub struct Certificate {
     pub by_enclosure: u64,
     /// results that were compared exactly with the border between two numbers
     pub exactly: u64,
-    /// of those, how many without an exponential: ties, zeros, rational results
+    /// of those, how many without an exponential: ties, rational results
     pub without_exponentials: u64,
-    /// results that are -infinity or NaN by definition
+    /// results that are -infinity, NaN or 0 by definition, because of what is or is not seen
     pub defined: u64,
     /// largest precision that any result took, in bits
     pub bits: u32,

@@ -45,7 +45,7 @@ Exit code 0: every element of every tensor is right; 1: some are wrong.";
 const EXAMPLES: &str = "\
 Examples:
   $ contattn golden check family-gauss-linear-f32 --actual mine.npz --dir golden
-  $ contattn golden check family-gauss-linear-f32 --actual o.npy --arithmetic f32 --dir golden --json";
+  $ contattn golden check family-gauss-linear-f32 --actual mine.npz:dq --arithmetic f32 --dir golden --json";
 
 /// The verdicts for a program.
 #[derive(Debug, Serialize)]

@@ -10,6 +10,7 @@ use anyhow::Context as _;
 use contattn_check::golden::{Entry, MANIFEST, Manifest, Recipe, cases};
 use contattn_core::Monitor;
 use contattn_core::file::{self, Array, safetensors};
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -24,6 +25,25 @@ pub(crate) struct Args {
     /// Only cases whose name has this text in it
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
+    /// Print the counts, and any error, as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was written.
+#[derive(Debug, Serialize)]
+struct Summary {
+    command: &'static str,
+    folder: String,
+    cases: usize,
+    /// of all cases' files
+    bytes: usize,
+    /// results that are correctly rounded, and how many of them an exact comparison settled
+    rounded: u64,
+    exactly: u64,
+    /// the same of gradients, and those of which an enclosure alone is known
+    gradients_rounded: u64,
+    gradients_unresolved: u64,
 }
 
 const HELP: &str = "\
@@ -62,17 +82,28 @@ pub(super) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     let manifest = Manifest::new(entries);
     context.commit(|| put(&args.dir, &manifest, &files))?;
     let count = |f: fn(&Entry) -> u64| manifest.cases.iter().map(f).sum::<u64>();
-    print::text(&format!(
-        "golden  {} cases, {bytes} bytes in {}\n        {} results rounded, {} of them by exact comparison; {} gradients \
-         rounded, {} unresolved\n",
-        manifest.cases.len(),
-        args.dir.display(),
-        count(|e| e.certificates.forward.values().map(|c| c.by_enclosure + c.exactly).sum()),
-        count(|e| e.certificates.forward.values().map(|c| c.exactly).sum()),
-        count(|e| e.certificates.gradients.values().map(|c| c.rounded).sum()),
-        count(|e| e.certificates.gradients.values().map(|c| c.unresolved).sum()),
-    ))?;
+    let summary = Summary {
+        command: "golden write",
+        folder: args.dir.display().to_string(),
+        cases: manifest.cases.len(),
+        bytes,
+        rounded: count(|e| e.certificates.forward.values().map(|c| c.by_enclosure + c.exactly).sum()),
+        exactly: count(|e| e.certificates.forward.values().map(|c| c.exactly).sum()),
+        gradients_rounded: count(|e| e.certificates.gradients.values().map(|c| c.rounded).sum()),
+        gradients_unresolved: count(|e| e.certificates.gradients.values().map(|c| c.unresolved).sum()),
+    };
+    if args.json { print::json(&summary)? } else { print::text(&summary.text())? }
     Ok(Exit::Success.into())
+}
+
+impl Summary {
+    fn text(&self) -> String {
+        let Summary { folder, cases, bytes, rounded, exactly, gradients_rounded, gradients_unresolved, .. } = self;
+        format!(
+            "golden  {cases} cases, {bytes} bytes in {folder}\n        {rounded} results rounded, {exactly} of them by exact \
+             comparison; {gradients_rounded} gradients rounded, {gradients_unresolved} unresolved\n"
+        )
+    }
 }
 
 /// Everything into a folder aside, then file by file into place, the manifest last.

@@ -116,7 +116,7 @@ fn what_cannot_be_checked_is_refused() {
     desk.refuses(2, &check("family-gauss-linear-f32 --actual o.npy"), &["shape [2, 2]", "layout"]);
     desk.refuses(2, &check("family-gauss-linear-f32 --actual named.npz"), &["\"output\" is no result", "--output"]);
     desk.refuses(2, &check("family-gauss-linear-f32 --actual none.npz"), &["no tensor"]);
-    desk.refuses(2, &check("poison-key-f16 --actual o.npy --output dq"), &["has no result \"dq\""]);
+    desk.refuses(2, &check("poison-key-f32 --actual o.npy --output dq"), &["has no result \"dq\""]);
     desk.refuses(2, "golden check x --actual o.npy --dir nowhere", &["nowhere", "--dir"]);
     desk.refuses(2, "golden list", &["tests/golden"]);
 }
