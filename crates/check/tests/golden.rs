@@ -66,7 +66,11 @@ fn inputs_are_those_of_the_recipes_bit_by_bit() {
 }
 
 /// Every result that a case has, of an engine.
-fn evaluate(engine: &dyn Engine, (entry, inputs, expected): &Loaded, dtype: Option<Dtype>) -> Vec<(&'static str, Tensor)> {
+fn evaluate(
+    engine: &dyn Engine,
+    (entry, inputs, expected): &Loaded,
+    dtype: Option<Dtype>,
+) -> Vec<(&'static str, Tensor)> {
     let problem = inputs.problem.problem().unwrap();
     let weights = expected.contains_key("weights");
     let output = engine.forward(&problem, &Request { weights, bias: weights, dtype }, &Unattended).unwrap();
@@ -194,7 +198,8 @@ fn wrong_operators_fail() {
             }
             let output = engine.forward(&problem, &Request::default(), &Unattended).unwrap();
             let found = results(&inputs, output, None).unwrap();
-            failed += usize::from(found.iter().any(|(name, x)| !expected[*name].judge(x, Dtype::F32).unwrap().passed()));
+            failed +=
+                usize::from(found.iter().any(|(name, x)| !expected[*name].judge(x, Dtype::F32).unwrap().passed()));
         }
         assert!(failed >= 5, "{what}: {failed} cases fail");
     }

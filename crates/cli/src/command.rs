@@ -1,9 +1,9 @@
 //! The command line as a whole: its subcommands and its front page of help.
 
 use crate::context::Context;
+use crate::{attend, compare, engines, exit, formats, golden, grad, heads};
 #[cfg(feature = "reference")]
 use crate::{bench, phi, taylor, verify};
-use crate::{attend, compare, engines, exit, formats, golden, grad, heads};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 

@@ -73,7 +73,8 @@ fn with_advice(error: anyhow::Error) -> anyhow::Error {
             "name the tensor as the result that it is, or say which one it is with --output".to_owned()
         }
         GoldenError::Shape { .. } => {
-            "results have the layout of the case's q, k and v; with a given sink, dk and dv have its row first".to_owned()
+            "results have the layout of the case's q, k and v; with a given sink, dk and dv have its row first"
+                .to_owned()
         }
         _ => "the corpus is damaged: take it again from where it came from, or write it with `contattn golden write`"
             .to_owned(),

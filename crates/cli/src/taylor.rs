@@ -83,8 +83,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
         .collect();
     let (inside, at_end) = written(args.latex);
     if args.json {
-        let document =
-            Document { command: "taylor", order: args.order, interior: inside, end: at_end, bounds };
+        let document = Document { command: "taylor", order: args.order, interior: inside, end: at_end, bounds };
         print::json(&document)?;
     } else if args.latex {
         print::text(&format!("b_i = {inside} + \\cdots\nb_0, b_t = {at_end} + \\cdots\n"))?;

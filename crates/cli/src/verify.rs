@@ -113,7 +113,8 @@ fn table(verdicts: &[Verdict]) -> String {
 fn wrapped(text: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
-        let line = lines.last_mut().filter(|line| line.is_empty() || line.chars().count() + 1 + word.chars().count() <= WIDTH);
+        let line =
+            lines.last_mut().filter(|line| line.is_empty() || line.chars().count() + 1 + word.chars().count() <= WIDTH);
         match line {
             Some(line) => {
                 if !line.is_empty() {

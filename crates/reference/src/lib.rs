@@ -1,4 +1,3 @@
-#![forbid(unsafe_code)]
 //! Continuous attention in arbitrary precision: every number with a proof of how far off it can be, and correctly rounded
 //! results.
 //!
@@ -48,8 +47,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod doubled;
+#![forbid(unsafe_code)]
+
 pub mod decimal;
+mod doubled;
 pub mod enclosure;
 pub mod engine;
 pub mod exact;

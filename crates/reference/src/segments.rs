@@ -2,6 +2,8 @@
 //!
 //! Nothing here calls the functions in [`phi`](crate::phi): the closed forms are evaluated as they stand, with as many more
 //! bits as they cancel.
+//!
+//! Proofs: `eq8_numerator`, `eq8_denominator`, `eq2_denominator`, `eq4`, `eq5`, `eq8`.
 
 mod closed;
 mod taylor;

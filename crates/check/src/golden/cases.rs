@@ -35,8 +35,7 @@ struct Dealer {
 }
 
 const SINKS: [SinkKind; 5] = [SinkKind::Zeros, SinkKind::Given, SinkKind::Copy, SinkKind::Absent, SinkKind::Zeros];
-const TYPES: [Dtype; 7] =
-    [Dtype::F32, Dtype::F64, Dtype::BF16, Dtype::F32, Dtype::F16, Dtype::F64, Dtype::F32];
+const TYPES: [Dtype; 7] = [Dtype::F32, Dtype::F64, Dtype::BF16, Dtype::F32, Dtype::F16, Dtype::F64, Dtype::F32];
 const LAYOUTS: [Layout; 3] = [Layout::Bhsd, Layout::Bshd, Layout::Bhsd];
 
 impl Dealer {

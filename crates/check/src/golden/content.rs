@@ -291,8 +291,7 @@ pub(super) fn read_inputs(entry: &Entry, arrays: &BTreeMap<String, Array>) -> Re
         "bshd" => Layout::Bshd,
         _ => return Err(reader.wrong("layout", "unknown value in the manifest")),
     };
-    let sink =
-        reader.known("sink", SinkKind::ALL.into_iter().find(|sink| sink_name(*sink) == entry.sink.as_str()))?;
+    let sink = reader.known("sink", SinkKind::ALL.into_iter().find(|sink| sink_name(*sink) == entry.sink.as_str()))?;
     let problem_error = |source| GoldenError::Problem { case: entry.name.clone(), source };
     let (q, k, v) = (reader.tensor("q")?, reader.tensor("k")?, reader.tensor("v")?);
     let split = |name: TensorName, tensor: Tensor| -> Result<(Tensor, Tensor), ProblemError> {

@@ -35,7 +35,8 @@ pub(super) fn measure(head_dim: u32, context: &Context) -> anyhow::Result<Result
             return Ok(Err(format!("python3 with venv is not here ({why})")));
         }
         let mut pip = Command::new(&python);
-        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:"]).args(PACKAGES);
+        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:"])
+            .args(PACKAGES);
         if let Err(why) = run(&mut pip, context)? {
             return Ok(Err(format!("pip could not install {} ({why})", PACKAGES.join(" "))));
         }

@@ -4,9 +4,7 @@ use super::peers;
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::print;
-use contattn_core::{
-    CancelToken, Dtype, Engine, Family, Layout, Problem, Request, Shape, Sink, Spec, TensorName,
-};
+use contattn_core::{CancelToken, Dtype, Engine, Family, Layout, Problem, Request, Shape, Sink, Spec, TensorName};
 use contattn_cpu::Plain;
 use contattn_reference::Reference;
 use serde::Serialize;
@@ -129,7 +127,13 @@ fn pairs(length: usize) -> f64 {
 }
 
 /// The best of several runs, in seconds.
-fn measure(engine: &dyn Engine, threads: usize, length: usize, width: usize, cancel: &CancelToken) -> anyhow::Result<f64> {
+fn measure(
+    engine: &dyn Engine,
+    threads: usize,
+    length: usize,
+    width: usize,
+    cancel: &CancelToken,
+) -> anyhow::Result<f64> {
     let shape =
         Shape { batch: 1, heads: 1, kv_heads: 1, queries: length, keys: length, head_dim: width, value_dim: width };
     let sample = Family::Gauss.sample(shape, Dtype::F64, 1)?;

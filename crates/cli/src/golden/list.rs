@@ -51,10 +51,8 @@ fn table(cases: &[&Entry]) -> anyhow::Result<String> {
     let (mut bytes, mut exactly, mut unresolved) = (0, 0, 0);
     for case in cases {
         let s = case.shape;
-        let lengths = format!(
-            "{}x{}/{} {} {} {} {}",
-            s.batch, s.heads, s.kv_heads, s.queries, s.keys, s.head_dim, s.value_dim
-        );
+        let lengths =
+            format!("{}x{}/{} {} {} {} {}", s.batch, s.heads, s.kv_heads, s.queries, s.keys, s.head_dim, s.value_dim);
         let exact: u64 = case.certificates.forward.values().map(|c| c.exactly).sum();
         let bits = case.certificates.forward.values().map(|c| c.bits).max().unwrap_or(0);
         let gradients = if case.differentiable { "gradients" } else { "" };

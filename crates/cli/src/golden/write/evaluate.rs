@@ -90,7 +90,8 @@ impl Call<'_> {
 
     /// Correctly rounded to a type, with the certificate.
     fn reference(&self, dtype: Dtype, entry: &mut Entry) -> anyhow::Result<Evaluated> {
-        let (output, certificate) = Reference::multiprecision_alone().certify(self.problem, &self.request(dtype), self.monitor)?;
+        let (output, certificate) =
+            Reference::multiprecision_alone().certify(self.problem, &self.request(dtype), self.monitor)?;
         let contattn_reference::Certificate { by_enclosure, exactly, without_exponentials, defined, bits, .. } =
             certificate;
         let certificate = Certificate { by_enclosure, exactly, without_exponentials, defined, bits };
