@@ -24,7 +24,7 @@ test: ## every test: unit, integration, documentation
 	@scripts/setup.sh test
 	scripts/test.sh
 
-cross: ## independent check: NumPy and SciPy evaluate the operator and its gradients beside the command
+cross: ## independent checks: NumPy and SciPy beside the command, Arb beside the golden corpus
 	@scripts/setup.sh cross
 	scripts/cross.sh
 

@@ -20,10 +20,11 @@ LAYERS = {
     "contattn-cpu": {"contattn-core"},
     "contattn-check": {"contattn-core"},
     "contattn-figure": {"contattn-core"},
-    "contattn": {"contattn-core", "contattn-cpu", "contattn-check", "contattn-figure"},
+    "contattn-reference": {"contattn-core"},
+    "contattn": {"contattn-core", "contattn-cpu", "contattn-check", "contattn-figure", "contattn-reference"},
 }
 # Packages that may have GMP and MPFR (LGPL) below them: the reference, and what is built on it.
-WITH_GMP = set()
+WITH_GMP = {"contattn-reference", "contattn"}
 GMP = {"rug", "gmp-mpfr-sys"}
 LARGE = set()  # tracked files that may exceed 1 MiB
 LICENCE = "MIT OR Apache-2.0"

@@ -20,6 +20,12 @@ struct Entry {
 
 /// Every engine of this build, in the order shown. One that needs a heavy library is an entry under `#[cfg(feature)]`.
 const ENGINES: &[Entry] = &[
+    #[cfg(feature = "reference")]
+    Entry {
+        name: "reference",
+        about: "arbitrary precision with proof: o, lse, weights and bias correctly rounded",
+        open: || Ok(Box::new(contattn_reference::Reference::new())),
+    },
     Entry {
         name: "plain",
         about: "the readable evaluation, row by row, in f64: every feature",
@@ -32,8 +38,11 @@ const ENGINES: &[Entry] = &[
     },
 ];
 
-/// The engine used where none is named.
-pub(crate) const DEFAULT: &str = "plain";
+/// The engine of `attend` where none is named: correctly rounded results where this build has them.
+pub(crate) const OF_ATTEND: &str = if cfg!(feature = "reference") { "reference" } else { "plain" };
+
+/// The engine of `grad` where none is named. Not the reference: its gradients are not all proven to be correctly rounded.
+pub(crate) const OF_GRAD: &str = "plain";
 
 /// The names as the argument parser takes them.
 pub(crate) fn names() -> clap::builder::PossibleValuesParser {
@@ -114,7 +123,12 @@ fn show(entry: &Entry) -> Shown {
 fn table(engines: &[Shown]) -> String {
     let mut text = String::new();
     for engine in engines {
-        let default = if engine.name == DEFAULT { " (default)" } else { "" };
+        let default = match engine.name {
+            name if name == OF_ATTEND && name == OF_GRAD => " (default)",
+            OF_ATTEND => " (default of attend)",
+            OF_GRAD => " (default of grad)",
+            _ => "",
+        };
         text += &format!("{:12}  {}{default}\n", engine.name, engine.about);
         if let Some(reason) = &engine.reason {
             text += &format!("{:12}  not available: {reason}\n", "");

@@ -49,6 +49,7 @@
 //! ```
 
 mod doubled;
+pub mod decimal;
 pub mod enclosure;
 pub mod engine;
 pub mod exact;
@@ -60,6 +61,7 @@ pub mod rounding;
 pub mod route;
 pub mod segments;
 pub mod taylor;
+pub mod theorems;
 pub mod value;
 
 pub use enclosure::Enclosure;

@@ -11,6 +11,21 @@
 //! ```
 //!
 //! and the same in one variable with S_d = 2 u^d/(d+2)!.
+//!
+//! What a truncated expansion leaves out is bounded in [`remainder`]; its first order as a short convolution along the key
+//! axis is [`ShortConvolution`].
+//!
+//! ```
+//! use contattn_reference::taylor::{End, Interior};
+//! assert_eq!(Interior::new(2).to_string(), "(u + w)/6 + (u^2 - u w + w^2)/36");
+//! assert_eq!(End::new(3).to_string(), "-log 2 + u/3 + u^2/36 + u^3/810");
+//! ```
+
+pub mod convolution;
+mod print;
+pub mod remainder;
+
+pub use convolution::ShortConvolution;
 
 use crate::enclosure::Enclosure;
 use crate::exact::{Radicand, Surd};
@@ -158,6 +173,11 @@ impl End {
             .iter()
             .rev()
             .fold(Enclosure::zero(u.precision()), |sum, c| sum * u + Enclosure::from_rational(u.precision(), c))
+    }
+
+    /// b cut after the order: -log 2 and [`value`](End::value).
+    pub fn bias(&self, u: &Enclosure) -> Enclosure {
+        self.value(u) - Enclosure::from_u32(u.precision(), 2).ln()
     }
 
     /// Its derivative.

@@ -54,6 +54,11 @@ impl GradientBounds {
         for (number, (row, from_row)) in exact.rows().iter().zip(&gradient.rows).enumerate() {
             all.add_row(exact, number, row, from_row, precision);
         }
+        // Beyond the range of f64, as e^a of a node without duration far above all others may be, nothing is known.
+        let parts = [&mut all.dq, &mut all.dk, &mut all.dv, &mut all.sink_dk, &mut all.sink_dv, &mut all.durations];
+        for bound in parts.into_iter().flatten().filter(|bound| !bound.value.is_finite()) {
+            *bound = Bound::ANYTHING;
+        }
         all
     }
 
@@ -105,7 +110,8 @@ impl GradientBounds {
         let from = exact.durations_at(row);
         let rows = precision.sum(batches * heads * queries);
         for (i, &error) in slack.durations.iter().enumerate() {
-            self.durations[from + i].allowed += error + rows * from_row.durations[i].to_f64().abs();
+            let underflow = if error == 0.0 { 0.0 } else { 4.0 * tiny };
+            self.durations[from + i].allowed += error + rows * from_row.durations[i].to_f64().abs() + underflow;
         }
     }
 }

@@ -161,7 +161,7 @@ pub(super) fn output_allowances(exact: &Exact<'_>, row: &Row, errors: &RowErrors
     let mut allowances = Vec::with_capacity(row.o.len());
     for c in 0..row.o.len() {
         let o = row.o[c].to_f64();
-        let (mut shifted, mut size, mut spread) = (0.0, 0.0, 0.0);
+        let (mut shifted, mut size, mut spread, mut reach) = (0.0, 0.0, 0.0, 0.0);
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for (node, value) in &values {
             let (w, v) = (row.weights[*node].to_f64(), value[c]);
@@ -170,6 +170,7 @@ pub(super) fn output_allowances(exact: &Exact<'_>, row: &Row, errors: &RowErrors
             }
             shifted += w * grown(errors.nodes[*node]) * (v - o).abs();
             size += w * v.abs();
+            reach += v.abs();
             spread += (v - o).abs();
             (low, high) = (low.min(v), high.max(v));
         }
@@ -180,7 +181,8 @@ pub(super) fn output_allowances(exact: &Exact<'_>, row: &Row, errors: &RowErrors
                 let narrower = precision.arithmetic.precision() < exact.problem().dtype().precision();
                 if narrower { u * size + precision.tiny() } else { 0.0 }
             }
-            Sight::Point { .. } => 4.0 * u * size,
+            // 1 - u may come from u: absolute errors of the two weights.
+            Sight::Point { .. } => 4.0 * u * reach,
             Sight::Curve(_) => {
                 let shifted = shifted * libm::exp(errors.total.min(600.0)) + errors.lost.min(1.0) * spread;
                 // Lost products of small weights and small values.

@@ -214,7 +214,7 @@ impl<T: Real> Row<T> {
         let log_z = anchor.max.widen() + (anchor.log() + libm::log(z.widen()));
         self.lse = super::operands::into(log_z);
         if want_bias {
-            self.logarithmic_bias(&terms);
+            self.logarithmic_bias(rule, &terms);
         }
         self.kind = Kind::Terms(Box::new(Sum { interval, terms, anchor, z }));
     }
@@ -248,21 +248,32 @@ impl<T: Real> Row<T> {
 
     /// b_j = log P_j - a_j, summed from each term's logarithm relative to a_j: exact to rounding also where P_j underflows in
     /// units of the anchor.
-    fn logarithmic_bias(&mut self, terms: &[Term<T>]) {
+    fn logarithmic_bias(&mut self, rule: Rule, terms: &[Term<T>]) {
         // For each node the largest logarithm so far and the sum of exponentials relative to it.
         let mut sums = vec![(f64::NEG_INFINITY, 0.0); self.weights.len()];
+        let mut add = |node: usize, a: T, share: f64, length: f64| {
+            if share > 0.0 {
+                let log = (a.widen() - self.scores[node].widen()) + (libm::log(share) + libm::log(length));
+                let (top, sum) = sums[node];
+                sums[node] = if log > top {
+                    (log, 1.0 + sum * libm::exp(top - log))
+                } else {
+                    (top, sum + libm::exp(log - top))
+                };
+            }
+        };
         for term in terms.iter().filter(|term| term.length() > 0.0) {
-            for (node, share) in [(term.left, term.shares.left), (term.right, term.shares.right)] {
-                if share > T::ZERO {
-                    let above = term.largest_score().widen() - self.scores[node].widen();
-                    let log = above + (libm::log(share.widen()) + libm::log(term.length()));
-                    let (top, sum) = sums[node];
-                    sums[node] = if log > top {
-                        (log, 1.0 + sum * libm::exp(top - log))
-                    } else {
-                        (top, sum + libm::exp(log - top))
-                    };
+            if rule == Rule::Trapezoid && term.left != term.right {
+                // Under the other rules a share is at least about 1/y^2 of the segment's larger end; here it is e^{-y}, and
+                // would be lost: the two ends are taken each by itself.
+                let Part { alpha, one_minus_alpha, beta, one_minus_beta, .. } = term.part;
+                for (a, to_left, to_right) in [(term.a_from, one_minus_alpha, alpha), (term.a_to, one_minus_beta, beta)] {
+                    add(term.left, a, 0.5 * to_left, term.length());
+                    add(term.right, a, 0.5 * to_right, term.length());
                 }
+            } else {
+                add(term.left, term.largest_score(), term.shares.left.widen(), term.length());
+                add(term.right, term.largest_score(), term.shares.right.widen(), term.length());
             }
         }
         for &j in &self.visible {
