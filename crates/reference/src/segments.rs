@@ -152,8 +152,8 @@ fn moving_edges(
     for (edge, upper) in [(seen.lower, false), (seen.upper, true)] {
         let (at, segment) = match edge.place {
             Place::Segment(i) => (terms.iter().position(|term| term.piece.segment == Some(i)), Some(i)),
-            Place::Before(_) => (Some(0), None),
-            Place::After(_) => (terms.len().checked_sub(1), None),
+            Place::Before(_) => (seen.hold_before.as_ref().map(|_| 0), None),
+            Place::After(_) => (seen.hold_after.as_ref().map(|_| terms.len() - 1), None),
         };
         let under = at.and_then(|at| terms.get(at)).filter(|term| term.piece.segment == segment);
         let Some(term) = under else { continue };
