@@ -26,7 +26,8 @@
 //! - [`rounding`]: correct rounding that always ends; [`gradient`]: gradients as enclosures, rounded where those tell;
 //! - [`engine`]: the [`Reference`] engine. Most of its results are settled by a first stage in double-double arithmetic with a
 //!   proven bound, which changes no bit;
-//! - [`taylor`]: the expansion of the bias.
+//! - [`taylor`]: the expansion of the bias, its remainder proven;
+//! - [`theorems`]: the derivation as theorems that run.
 //!
 //! # Example
 //!
