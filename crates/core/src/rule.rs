@@ -33,8 +33,8 @@ impl Rule {
         matches!(self, Rule::Step)
     }
 
-    /// Largest Taylor order that can be asked for. The series has a radius of convergence of about 7.7, so nothing is gained
-    /// beyond; the limit keeps one score from costing unbounded work.
+    /// Largest Taylor order that can be asked for. The series converges for differences below about 7.748 at the ends and about
+    /// 5.7 inside (2 pi for opposite ones), so nothing is gained beyond; the limit keeps one score from costing unbounded work.
     pub const MAX_TAYLOR_ORDER: u32 = 64;
 }
 
