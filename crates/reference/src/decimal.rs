@@ -59,12 +59,20 @@ mod tests {
 
     #[test]
     fn decimals_are_exact_or_refused() {
-        for (text, expected) in
-            [("0", "0"), ("-0.5", "-1/2"), ("+1.25", "5/4"), (".5", "1/2"), ("3.", "3"), ("1e3", "1000"), ("12E-1", "6/5")]
-        {
+        for (text, expected) in [
+            ("0", "0"),
+            ("-0.5", "-1/2"),
+            ("+1.25", "5/4"),
+            (".5", "1/2"),
+            ("3.", "3"),
+            ("1e3", "1000"),
+            ("12E-1", "6/5"),
+        ] {
             assert_eq!(parse(text).map(|x| x.to_string()).as_deref(), Some(expected), "{text}");
         }
-        for text in ["", "-", ".", "e5", "1e", "nan", "inf", "0x1", "1_000", "1e100001", "--1", "1.2.3", "1e-999999999999"] {
+        for text in
+            ["", "-", ".", "e5", "1e", "nan", "inf", "0x1", "1_000", "1e100001", "--1", "1.2.3", "1e-999999999999"]
+        {
             assert_eq!(parse(text), None, "{text}");
         }
     }
@@ -76,6 +84,6 @@ mod tests {
         assert_eq!(certified(7, of(1, 7)).as_deref(), Some("1.428571e-1"));
         assert_eq!(certified(3, of(2, 3)).as_deref(), Some("6.67e-1"));
         assert_eq!(certified(4, of(5, 2)).as_deref(), Some("2.500"));
-        assert_eq!(certified(3, |p| Enclosure::whole(p)), None);
+        assert_eq!(certified(3, Enclosure::whole), None);
     }
 }

@@ -48,8 +48,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod doubled;
 pub mod decimal;
+mod doubled;
 pub mod enclosure;
 pub mod engine;
 pub mod exact;
