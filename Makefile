@@ -3,7 +3,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test cross fuzz lint licences check clean
+.PHONY: help run test cross proofs fuzz lint licences check clean
 
 # ask cargo for reproducible builds: the lock file is part of the project
 CARGO := cargo
@@ -16,11 +16,11 @@ FUZZ_SECONDS ?= 20
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: ## build, verify every theorem, and attend over real heads: tables and pictures under out
+run: ## verify the theorems, then attend over real heads: tables and pictures under out/heads
 	@scripts/setup.sh run
-	mkdir -p $(OUT)
-	$(CARGO) run $(LOCKED) --release --package contattn -- verify --json $(OUT)/theorems.json
-	$(CARGO) run $(LOCKED) --release --package contattn -- heads --out $(OUT)/heads
+	$(CARGO) build $(LOCKED) --release --package contattn
+	target/release/contattn verify
+	target/release/contattn heads --out $(OUT)/heads
 
 test: ## every test: unit, integration, documentation
 	@scripts/setup.sh test
@@ -29,6 +29,9 @@ test: ## every test: unit, integration, documentation
 cross: ## independent checks: NumPy and SciPy beside the command, Arb beside the golden corpus
 	@scripts/setup.sh cross
 	scripts/cross.sh
+
+proofs: ## check the machine-checked proofs (installs Coq where it can)
+	proofs/check.sh
 
 fuzz: ## fuzz the readers of files for a short while (needs a nightly toolchain)
 	@scripts/setup.sh test

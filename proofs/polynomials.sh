@@ -38,7 +38,9 @@ while IFS=$'\t' read -r name what coefficients; do
     k=0; list=()
     printf '\n(** %s: %s. *)\n' "$name" "$what" >> "$v"
     upper=$(echo "$name" | tr a-z A-Z)
-    printf '\n/// Coefficients for %s, lowest first.\npub const %s: [f32; %d] = [\n' "$what" "$upper" "$(wc -w <<< "$coefficients")" >> "$rs"
+    # The theorems of Numbers.v and Rounding.v that speak of this polynomial.
+    proofs=$(grep -hoE "^(Theorem|Lemma|Corollary) ${name}_(approximation|rounding|evaluated)" Numbers.v Rounding.v | awk '{ printf "%s`%s`", sep, $2; sep = ", " }')
+    printf '\n/// Coefficients for %s, lowest first.\n///\n/// Proofs: %s.\npub const %s: [f32; %d] = [\n' "$what" "$proofs" "$upper" "$(wc -w <<< "$coefficients")" >> "$rs"
     for c in $coefficients; do
         parse "$c"
         printf 'Definition %s_c%d : R := %s%d * powerRZ 2 (%d).\n' "$name" $k "${sign:+- }" "$significand" "$power" >> "$v"

@@ -84,6 +84,6 @@ mod tests {
         assert_eq!(certified(7, of(1, 7)).as_deref(), Some("1.428571e-1"));
         assert_eq!(certified(3, of(2, 3)).as_deref(), Some("6.67e-1"));
         assert_eq!(certified(4, of(5, 2)).as_deref(), Some("2.500"));
-        assert_eq!(certified(3, |p| Enclosure::whole(p)), None);
+        assert_eq!(certified(3, Enclosure::whole), None);
     }
 }

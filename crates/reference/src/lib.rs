@@ -1,4 +1,3 @@
-#![forbid(unsafe_code)]
 //! Continuous attention in arbitrary precision: every number with a proof of how far off it can be, and correctly rounded
 //! results.
 //!
@@ -27,7 +26,8 @@
 //! - [`rounding`]: correct rounding that always ends; [`gradient`]: gradients as enclosures, rounded where those tell;
 //! - [`engine`]: the [`Reference`] engine. Most of its results are settled by a first stage in double-double arithmetic with a
 //!   proven bound, which changes no bit;
-//! - [`taylor`]: the expansion of the bias.
+//! - [`taylor`]: the expansion of the bias, its remainder proven;
+//! - [`theorems`]: the derivation as theorems that run.
 //!
 //! # Example
 //!
@@ -47,6 +47,8 @@
 //! assert_eq!(output.o.to_f64(), [0.7310585786300049]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+
+#![forbid(unsafe_code)]
 
 pub mod decimal;
 mod doubled;

@@ -1,10 +1,12 @@
 //! Route "nodes": equations (9) to (11). Each segment gives (L, R) to its nodes, and o is a softmax with bias.
+//!
+//! Proofs: `attention_nodes`, `eq11_window`, `eq9`, `eq11`.
 
 mod share;
 mod taylor;
 
 use crate::enclosure::Enclosure;
-use crate::exact::{MovingEdge, Place, Row, Sight, Term};
+use crate::exact::{MovingEdge, Place, Row, Seen, Sight, Term};
 use crate::route::{Derivatives, Gift, NodeSum, Route, Sums, Want, gather, score_bits};
 use crate::taylor::Expansion;
 use contattn_core::Rule;
@@ -109,7 +111,7 @@ fn add_moving_edges(
     let Sight::Measure(seen) = row.sight() else { return };
     let rule = row.exact().problem().rule();
     for (edge, is_upper) in [(&seen.lower, false), (&seen.upper, true)] {
-        let Some(term) = term_under(edge, terms) else { continue };
+        let Some(term) = term_under(seen, edge, terms) else { continue };
         let fraction = if is_upper { &term.piece.beta } else { &term.piece.alpha };
         let gain = share::edge_gain(rule, term, is_upper, field, row.radicand(), p)
             * exp_root(&Rational::from(term.peak() - anchor), row, p);
@@ -122,11 +124,11 @@ fn add_moving_edges(
     }
 }
 
-/// The term that an edge cuts; none where masks removed the curve under it.
-fn term_under<'t>(edge: &MovingEdge, terms: &'t [Term]) -> Option<&'t Term> {
+/// The term that an edge cuts; none where masks removed the curve under it, or nothing is held there.
+fn term_under<'t>(seen: &Seen, edge: &MovingEdge, terms: &'t [Term]) -> Option<&'t Term> {
     match edge.place {
         Place::Segment(i) => terms.iter().find(|term| term.piece.segment == Some(i)),
-        Place::Before(_) => terms.first().filter(|term| term.piece.segment.is_none()),
-        Place::After(_) => terms.last().filter(|term| term.piece.segment.is_none()),
+        Place::Before(_) => seen.hold_before.as_ref().and(terms.first()),
+        Place::After(_) => seen.hold_after.as_ref().and(terms.last()),
     }
 }

@@ -42,26 +42,39 @@ enum Function {
 }
 
 /// int_0^1 e^{sx} ds = (e^x - 1)/x, equation (6).
+///
+/// Proofs: `phi1_recurrence`, `phi1_closed`, `phi1_0`, `phi1_derive`, `phi1_lim`, `phi1_pos`, `phi1_increasing`,
+/// `phi1_reflect`.
 pub fn phi1(x: &Enclosure) -> Enclosure {
     increasing(Function::Phi(1), x)
 }
 
 /// int_0^1 e^{sx} (1 - s) ds = (e^x - 1 - x)/x^2, equation (6).
+///
+/// Proofs: `phi2_recurrence`, `phi2_closed`, `phi2_0`, `phi2_derive`, `phi2_derive_closed`, `phi2_lim`, `phi2_pos`,
+/// `phi2_increasing`, `phin_1`.
 pub fn phi2(x: &Enclosure) -> Enclosure {
     increasing(Function::Phi(2), x)
 }
 
 /// int_0^1 e^{sx} (1 - s)^2/2 ds = (e^x - 1 - x - x^2/2)/x^3.
+///
+/// Proofs: `phi3_recurrence`, `phi3_closed`, `phi3_0`, `phi3_derive`, `phi3_lim`, `phi3_pos`, `phi3_increasing`,
+/// `phin_recurrence`, `phin_bounds`.
 pub fn phi3(x: &Enclosure) -> Enclosure {
     increasing(Function::Phi(3), x)
 }
 
 /// int_0^1 e^{sx} s ds = phi1(x) - phi2(x) = e^x phi2(-x), equation (7), without overflow where x is large and negative.
+///
+/// Proofs: `eq7`, `phi1_shares`.
 pub fn moment(x: &Enclosure) -> Enclosure {
     increasing(Function::Moment, x)
 }
 
 /// int_0^1 e^{sx} s (1 - s) ds = phi2(x) - 2 phi3(x).
+///
+/// Proofs: `psi_phi`, `psi_closed`, `psi_0`, `psi_derive`, `psi_lim`, `psi_pos`, `psi_increasing`, `psi_reflect`.
 pub fn psi(x: &Enclosure) -> Enclosure {
     increasing(Function::Psi, x)
 }

@@ -207,8 +207,8 @@ impl Route for Quadrature {
                 let last = std::ptr::eq(term, &terms[terms.len() - 1]);
                 let here = match edge.place {
                     Place::Segment(i) => term.piece.segment == Some(i),
-                    Place::Before(_) => term.piece.segment.is_none() && first,
-                    Place::After(_) => term.piece.segment.is_none() && last,
+                    Place::Before(_) => seen.hold_before.is_some() && first,
+                    Place::After(_) => seen.hold_after.is_some() && last,
                 };
                 if !here {
                     continue;

@@ -2,6 +2,8 @@
 //!
 //! Nothing here calls the functions in [`phi`](crate::phi): the closed forms are evaluated as they stand, with as many more
 //! bits as they cancel.
+//!
+//! Proofs: `eq8_numerator`, `eq8_denominator`, `eq2_denominator`, `eq4`, `eq5`, `eq8`.
 
 mod closed;
 mod taylor;
@@ -152,8 +154,8 @@ fn moving_edges(
     for (edge, upper) in [(seen.lower, false), (seen.upper, true)] {
         let (at, segment) = match edge.place {
             Place::Segment(i) => (terms.iter().position(|term| term.piece.segment == Some(i)), Some(i)),
-            Place::Before(_) => (Some(0), None),
-            Place::After(_) => (terms.len().checked_sub(1), None),
+            Place::Before(_) => (seen.hold_before.as_ref().map(|_| 0), None),
+            Place::After(_) => (seen.hold_after.as_ref().map(|_| terms.len() - 1), None),
         };
         let under = at.and_then(|at| terms.get(at)).filter(|term| term.piece.segment == segment);
         let Some(term) = under else { continue };

@@ -22,6 +22,7 @@
 //! }
 //! ```
 
+mod chain;
 mod curve;
 mod derivation;
 mod differences;

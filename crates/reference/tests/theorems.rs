@@ -97,3 +97,15 @@ fn wide_enclosures_do_not_hold() {
         assert!(!verdict.holds && verdict.detail.contains("relative width"), "{}: {}", theorem.id, verdict.detail);
     }
 }
+
+/// Names of machine-checked proofs are names in the list of those, where it is at hand.
+#[test]
+fn proofs_that_are_named_exist() {
+    let list = concat!(env!("CARGO_MANIFEST_DIR"), "/../../proofs/theorems.json");
+    let Ok(list) = std::fs::read_to_string(list) else { return };
+    let list: Vec<serde_json::Value> = serde_json::from_str(&list).unwrap();
+    let names: HashSet<&str> = list.iter().filter_map(|entry| entry["name"].as_str()).collect();
+    for theorem in all() {
+        assert!(theorem.proof.is_none_or(|name| names.contains(name)), "{}: {:?}", theorem.id, theorem.proof);
+    }
+}

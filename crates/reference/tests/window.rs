@@ -62,12 +62,10 @@ fn same_as_core_on_random_problems() {
                         context()
                     );
                     // An edge under which there is no curve that counts has no part in any gradient.
-                    let under = |edge: &MovingEdge, last: bool| match edge.place {
+                    let under = |edge: &MovingEdge| match edge.place {
                         contattn_reference::exact::Place::Segment(i) => pieces.iter().any(|p| p.segment == Some(i)),
-                        _ => {
-                            let piece = if last { pieces.last() } else { pieces.first() };
-                            piece.is_some_and(|p| p.segment.is_none())
-                        }
+                        contattn_reference::exact::Place::Before(_) => seen.hold_before.is_some(),
+                        contattn_reference::exact::Place::After(_) => seen.hold_after.is_some(),
                     };
                     for (core, ours, last) in
                         [(&interval.lower, &seen.lower, false), (&interval.upper, &seen.upper, true)]
@@ -77,8 +75,7 @@ fn same_as_core_on_random_problems() {
                         let coincident = (1..=shape.keys).any(|i| exact.times(batch).duration(i).is_zero());
                         let given = case.spec.query_times != QueryTimes::LastNodes;
                         let outside = case.spec.documents.is_some() && (coincident || given);
-                        if !under(ours, last) || (outside && matches!(ours.motion, Motion::WithNode(_) | Motion::Fixed))
-                        {
+                        if !under(ours) || (outside && matches!(ours.motion, Motion::WithNode(_) | Motion::Fixed)) {
                             continue;
                         }
                         let (x, y) = if last {

@@ -50,6 +50,7 @@ fn with_nodes(small: &SmallProblem, rows: &[(usize, usize)], durations: Vec<f64>
     })
 }
 
+/// Proofs: `split_token`.
 fn split_step(trial: &mut Trial<'_>) {
     for dtype in trial.dtypes() {
         for window in [Window::full(), Window::causal()] {
@@ -65,6 +66,7 @@ fn split_step(trial: &mut Trial<'_>) {
     }
 }
 
+/// Proofs: `insert_curve`, `insert_node`.
 fn insert_node(trial: &mut Trial<'_>) {
     for dtype in trial.dtypes() {
         for window in [Window::full(), Window::causal(), Window::between(0.5, 2.25)] {
@@ -82,6 +84,7 @@ fn insert_node(trial: &mut Trial<'_>) {
 
 const RULES: [Rule; 3] = [Rule::Linear, Rule::Step, Rule::Trapezoid];
 
+/// Proofs: `time_shift_mass`, `time_shift`.
 fn shift_time(trial: &mut Trial<'_>) {
     let Some(dtype) = trial.dtype() else { return };
     let times = [0.0, 0.5, 1.75, 3.0, 3.0, 4.25];
@@ -107,6 +110,7 @@ fn shift_time(trial: &mut Trial<'_>) {
     }
 }
 
+/// Proofs: `time_scale_mass`, `time_scale`.
 fn scale_time(trial: &mut Trial<'_>) {
     let Some(dtype) = trial.dtype() else { return };
     for rule in trial.rules(&RULES) {
@@ -125,6 +129,8 @@ fn scale_time(trial: &mut Trial<'_>) {
 }
 
 /// Channel 0 of q is 1, so a change of channel 0 of k is a change of the score, times the scale of 1.
+///
+/// Proofs: `score_shift_mass`, `score_shift`.
 fn shift_scores(trial: &mut Trial<'_>) {
     for dtype in trial.dtypes() {
         for rule in trial.rules(&[Rule::Linear, Rule::Step, Rule::Trapezoid, Rule::Taylor(3)]) {
@@ -152,6 +158,7 @@ fn shift_scores(trial: &mut Trial<'_>) {
     }
 }
 
+/// Proofs: `reversal_mass`, `reversal`.
 fn reversal(trial: &mut Trial<'_>) {
     let Some(dtype) = trial.dtype() else { return };
     for rule in trial.rules(&[Rule::Linear, Rule::Trapezoid, Rule::Taylor(2)]) {

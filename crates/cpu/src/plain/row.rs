@@ -195,6 +195,9 @@ impl<T: Real> Row<T> {
     }
 
     /// P_j = what node j gets of all terms, Z = sum P_j, w_j = P_j / Z, lse = log Z, b_j = log P_j - a_j.
+    ///
+    /// Proofs: `eq9_rearrange`, `eq9_numerator`, `eq9_denominator`, `P_nonneg`, `P_pos_left`, `P_pos_right`, `Z_pos`,
+    /// `weights_nonneg`, `weights_sum_one`, `P_pos_full`.
     fn segments(&mut self, rule: Rule, interval: Interval, nodes: &Nodes, want_bias: bool) {
         let mut terms: Vec<Term<T>> = interval.pieces(nodes).map(|piece| self.term(rule, piece)).collect();
         let anchor = anchor(&terms);
@@ -248,6 +251,9 @@ impl<T: Real> Row<T> {
 
     /// b_j = log P_j - a_j, summed from each term's logarithm relative to a_j: exact to rounding also where P_j underflows in
     /// units of the anchor.
+    ///
+    /// Proofs: `exp_bias`, `eq10_first`, `eq10_inner`, `eq10_last`, `eq10_at_first`, `eq10_inside`, `eq10_at_last`,
+    /// `bias_equal_scores`.
     fn logarithmic_bias(&mut self, rule: Rule, terms: &[Term<T>]) {
         // For each node the largest logarithm so far and the sum of exponentials relative to it.
         let mut sums = vec![(f64::NEG_INFINITY, 0.0); self.weights.len()];
@@ -322,6 +328,8 @@ impl<T: Real> Row<T> {
     }
 
     /// o = sum w_j v_j, and the rules for numbers that are not finite.
+    ///
+    /// Proofs: `attention_weights`, `attention_hull`.
     fn finish(&mut self, seen: &Seen<'_, T>, q: &[T]) {
         let finite = |x: &[T]| x.iter().all(|x| x.is_finite());
         if !finite(q) || !self.visible.iter().all(|&j| finite(seen.key(j))) {

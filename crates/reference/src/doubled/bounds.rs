@@ -1,6 +1,7 @@
 //! Constants of the error bounds, and rounding within them.
 
 use super::dd::{Dd, two_sum};
+use crate::rounding::{Rounded, Settled};
 use contattn_core::Dtype;
 
 /// Relative error of a share.
@@ -10,8 +11,27 @@ pub(super) const UNIT_SQUARED: f64 = 1.0 / (1u128 << 106) as f64;
 /// What the bounds' own roundings can take away from them.
 pub(super) const SLACK: f64 = 1.001;
 
-/// The number of the type that everything within `bound` of x rounds to, where there is one.
-pub(super) fn settle(dtype: Dtype, x: Dd, bound: f64) -> Option<f64> {
+/// What is known of a result.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Estimate {
+    /// it is 0 exactly
+    Zero,
+    /// it differs from `value` by at most `bound`
+    Within { value: Dd, bound: f64 },
+}
+
+impl Estimate {
+    /// The number of the type that everything within the bound rounds to, where there is one.
+    pub(super) fn settle(self, dtype: Dtype) -> Option<Rounded> {
+        let value = match self {
+            Estimate::Zero => Some(0.0),
+            Estimate::Within { value, bound } => settle(dtype, value, bound),
+        };
+        value.map(|value| Rounded { value, settled: Settled::DoubleDouble })
+    }
+}
+
+fn settle(dtype: Dtype, x: Dd, bound: f64) -> Option<f64> {
     let size = x.high.abs();
     let usable = size > 1e-200 && size < 1e300 && bound < size;
     if !usable {

@@ -1,11 +1,10 @@
 //! What each node of a row gets, and its weight and bias.
 
-use super::bounds::{SLACK, UNIT_SQUARED, settle};
+use super::bounds::{Estimate, SLACK, UNIT_SQUARED};
 use super::dd::Dd;
 use super::exp::{exp, log};
 use super::share::shares;
-use crate::rounding::{Rounded, Settled};
-use contattn_core::{Dtype, Rule};
+use contattn_core::Rule;
 
 /// Larger ends below this, relative to the anchor, are left out.
 const LEFT_OUT: f64 = -500.0;
@@ -92,44 +91,27 @@ impl Masses {
     }
 }
 
-const NOTHING: Rounded = Rounded { value: 0.0, settled: Settled::Defined };
-const NO_BIAS: Rounded = Rounded { value: f64::NEG_INFINITY, settled: Settled::Defined };
-
 impl Masses {
-    /// What a node has that no part touches, and `None` for those that one does: to be settled.
-    fn unless_visible(parts: &[Part], nodes: usize, nothing: Rounded) -> Vec<Option<Rounded>> {
-        let mut result = vec![Some(nothing); nodes];
-        for part in parts {
-            result[part.left] = None;
-            result[part.right] = None;
-        }
-        result
-    }
-
-    /// w = P/Z, off by the errors of both and of the quotient.
-    pub(super) fn weights(&self, parts: &[Part], eta: f64, dtype: Dtype, nodes: usize) -> Vec<Option<Rounded>> {
-        let mut weights = Masses::unless_visible(parts, nodes, NOTHING);
-        for (node, mass) in self.by_node() {
-            let w = mass / self.total;
-            let bound = SLACK * (2.0 * eta + 32.0 * UNIT_SQUARED) * w.high;
-            let settled = settle(dtype, w, bound);
-            weights[node] = settled.map(|value| Rounded { value, settled: Settled::DoubleDouble });
+    /// w = P/Z by node, off by the errors of both and of the quotient.
+    pub(super) fn weights(&self, eta: f64, nodes: usize) -> Vec<Option<Estimate>> {
+        let mut weights = vec![None; nodes];
+        for (node, mass) in self.by_node().filter(|(_, mass)| mass.high >= 1e-250) {
+            let value = mass / self.total;
+            let bound = SLACK * (2.0 * eta + 32.0 * UNIT_SQUARED) * value.high;
+            weights[node] = Some(Estimate::Within { value, bound });
         }
         weights
     }
 
-    /// b = log P + anchor - a: off by eta in log P, 2^-90 in the logarithm (see `exp::log`) and a few u^2 of |a - anchor|.
-    pub(super) fn biases(&self, parts: &[Part], scores: &[Dd], eta: f64, dtype: Dtype) -> Vec<Option<Rounded>> {
-        let mut biases = Masses::unless_visible(parts, scores.len(), NO_BIAS);
-        for (node, mass) in self.by_node() {
-            if mass.high.is_nan() || mass.high < 1e-250 {
-                continue;
-            }
+    /// b = log P + anchor - a by node: off by eta in log P and epsilon in a, 2^-90 in the logarithm (see `exp::log`) and a few
+    /// u^2 of |a - anchor|.
+    pub(super) fn biases(&self, scores: &[Dd], eta: f64) -> Vec<Option<Estimate>> {
+        let mut biases = vec![None; scores.len()];
+        for (node, mass) in self.by_node().filter(|(_, mass)| mass.high >= 1e-250) {
             let above = Dd::new(self.anchor) - scores[node];
-            let b = log(mass) + above;
+            let value = log(mass) + above;
             let bound = SLACK * (2.0 * eta + 2f64.powi(-90) + 2f64.powi(-100) * above.high.abs());
-            let settled = settle(dtype, b, bound);
-            biases[node] = settled.map(|value| Rounded { value, settled: Settled::DoubleDouble });
+            biases[node] = Some(Estimate::Within { value, bound });
         }
         biases
     }

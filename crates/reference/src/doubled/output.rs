@@ -1,10 +1,9 @@
 //! o of a row: numerators with their sizes.
 
 use super::Tables;
-use super::bounds::{SLACK, UNIT_SQUARED, settle};
+use super::bounds::{Estimate, SLACK, UNIT_SQUARED};
 use super::dd::{Dd, split, two_sum};
 use super::masses::{Masses, Part};
-use contattn_core::Dtype;
 
 /// N/Z by channel with its bound.
 pub(super) fn outputs(
@@ -13,8 +12,7 @@ pub(super) fn outputs(
     parts: &[Part],
     source: impl Fn(usize) -> usize,
     eta: f64,
-    dtype: Dtype,
-) -> Vec<Option<f64>> {
+) -> Vec<Option<Estimate>> {
     let e = tables.value_dim;
     let (mut sums, mut rests, mut sizes) = (vec![0.0; e], vec![0.0; e], vec![0.0; e]);
     for &(node, mass) in &masses.nodes {
@@ -33,14 +31,14 @@ pub(super) fn outputs(
         if sizes[c].is_nan() || sizes[c] <= 1e-200 {
             // Exactly 0 where all visible values are; also those of parts that were left out.
             let mut nodes = parts.iter().flat_map(|part| [part.left, part.right]);
-            return nodes.all(|node| tables.values[source(node) * e + c] == 0.0).then_some(0.0);
+            return nodes.all(|node| tables.values[source(node) * e + c] == 0.0).then_some(Estimate::Zero);
         }
         let numerator = Dd::sum(sums[c], rests[c]);
         let o = numerator / masses.total;
         // Values left out are bounded by the largest number that the tables hold.
         let left_out = masses.left_out * 1e75;
         let bound = SLACK * (of_size * sizes[c] + eta * numerator.high.abs() + left_out) / masses.total.high;
-        settle(dtype, o, bound)
+        Some(Estimate::Within { value: o, bound })
     };
     (0..e).map(of_channel).collect()
 }

@@ -1,7 +1,7 @@
 //! One row in double-double.
 
 use super::Tables;
-use super::bounds::{SLACK, THETA, UNIT_SQUARED, settle};
+use super::bounds::{Estimate, SLACK, THETA, UNIT_SQUARED};
 use super::dd::Dd;
 use super::exp::log;
 use super::masses::{Cut, Masses, Part};
@@ -12,6 +12,9 @@ use crate::rounding::{Known, Rounded, Settled};
 use contattn_core::{Dtype, Request, Rule, Sink};
 use rug::Rational;
 
+const NOTHING: Rounded = Rounded { value: 0.0, settled: Settled::Defined };
+const NO_BIAS: Rounded = Rounded { value: f64::NEG_INFINITY, settled: Settled::Defined };
+
 /// What this stage can settle of a row: nothing where it has no measure, under the Taylor rule, and for numbers out of range.
 pub(crate) fn evaluate(
     tables: &Tables,
@@ -20,16 +23,37 @@ pub(crate) fn evaluate(
     dtype: Dtype,
     request: &Request,
 ) -> Known {
-    try_evaluate(tables, exact, at, dtype, request).unwrap_or_default()
+    let Some(row) = estimate(tables, exact, at, request) else { return Known::default() };
+    let settle = |x: &Option<Estimate>| x.and_then(|x| x.settle(dtype));
+    let by_node = |estimates: &[Option<Estimate>], nothing: Rounded| {
+        let node = |(x, visible): (_, &bool)| if *visible { settle(x) } else { Some(nothing) };
+        estimates.iter().zip(&row.visible).map(node).collect()
+    };
+    Known {
+        o: row.o.iter().map(settle).collect(),
+        lse: row.lse.settle(dtype.lse()),
+        weights: by_node(&row.weights, NOTHING),
+        bias: by_node(&row.bias, NO_BIAS),
+    }
 }
 
-fn try_evaluate(
+/// A row's results with their bounds.
+struct Estimates {
+    o: Vec<Option<Estimate>>,
+    lse: Estimate,
+    /// by node; empty where not asked for
+    weights: Vec<Option<Estimate>>,
+    bias: Vec<Option<Estimate>>,
+    /// which nodes a part of positive length touches
+    visible: Vec<bool>,
+}
+
+fn estimate(
     tables: &Tables,
     exact: &ExactProblem<'_>,
     (batch, head, index): (usize, usize, usize),
-    dtype: Dtype,
     request: &Request,
-) -> Option<Known> {
+) -> Option<Estimates> {
     let problem = exact.problem();
     if let Rule::Taylor(_) = problem.rule() {
         return None;
@@ -65,15 +89,18 @@ fn try_evaluate(
     if eta.is_nan() || eta > 1e-12 {
         return None;
     }
-    let o = outputs(tables, &masses, &parts, source, eta, dtype);
     let lse = Dd::new(masses.anchor) + log(masses.total);
     let bound = SLACK * (eta + 2f64.powi(-90) + 2f64.powi(-100) * lse.high.abs());
-    let settled = |value: f64| Rounded { value, settled: Settled::DoubleDouble };
-    Some(Known {
-        o: o.into_iter().map(|o| o.map(settled)).collect(),
-        lse: settle(dtype.lse(), lse, bound).map(settled),
-        weights: if request.weights { masses.weights(&parts, eta, dtype, scores.len()) } else { Vec::new() },
-        bias: if request.bias { masses.biases(&parts, &scores, eta, dtype) } else { Vec::new() },
+    let mut visible = vec![false; scores.len()];
+    for node in nodes() {
+        visible[node] = true;
+    }
+    Some(Estimates {
+        o: outputs(tables, &masses, &parts, source, eta),
+        lse: Estimate::Within { value: lse, bound },
+        weights: if request.weights { masses.weights(eta, scores.len()) } else { Vec::new() },
+        bias: if request.bias { masses.biases(&scores, eta) } else { Vec::new() },
+        visible,
     })
 }
 
@@ -122,4 +149,92 @@ fn parts(tables: &Tables, exact: &ExactProblem<'_>, batch: usize, seen: &Seen) -
     }
     parts.extend(hold(&seen.hold_after)?);
     Some(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::enclosure::Enclosure;
+    use crate::segments::Segments;
+    use crate::value::Certified;
+    use contattn_core::{
+        Edge, Layout, Lower, Problem, Scale, Series, Spec, Tensor, TensorName, Timeline, Upper, Window,
+    };
+
+    struct Draw(u64);
+
+    impl Draw {
+        fn bits(&mut self) -> u64 {
+            self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            self.0 >> 11
+        }
+        fn unit(&mut self) -> f64 {
+            self.bits() as f64 / (1u64 << 53) as f64
+        }
+        fn vector(&mut self, len: usize, size: f64) -> Vec<f64> {
+            (0..len).map(|_| size * (2.0 * self.unit() - 1.0)).collect()
+        }
+    }
+
+    /// Every estimate of random rows against another route in 300 bits: within its bound, and the bound not absurd.
+    #[test]
+    fn estimates_keep_their_bounds() {
+        let mut draw = Draw(11);
+        let (mut compared, mut closest) = (0, 0.0f64);
+        for round in 0..600 {
+            let (n, d, e) = (1 + draw.bits() as usize % 24, 1 + draw.bits() as usize % 9, 2);
+            let size = [1.0, 0.02, 8.0, 40.0][round % 4];
+            let dtype = if round % 3 == 0 { Dtype::F32 } else { Dtype::F64 };
+            let tensor =
+                |rows: usize, width: usize, x: Vec<f64>| Tensor::from_f64(vec![rows, width], dtype, x).unwrap();
+            let q = tensor(2, d, draw.vector(2 * d, size));
+            let k = tensor(n, d, draw.vector(n * d, size));
+            // Values that cancel, beside values that do not.
+            let v = tensor(
+                n,
+                e,
+                draw.vector(n * e, 1.0).iter().enumerate().map(|(i, v)| v + 3.0 * (i % 2) as f64).collect(),
+            );
+            let durations: Vec<f64> = (0..n)
+                .map(|_| if draw.bits().is_multiple_of(5) { 0.0 } else { (8.0 * draw.unit() - 4.0).exp2() })
+                .collect();
+            let spec = Spec {
+                rule: [Rule::Linear, Rule::Step, Rule::Trapezoid][draw.bits() as usize % 3],
+                window: match draw.bits() % 3 {
+                    0 => Window::full(),
+                    1 => Window::between(draw.unit(), 1.0 + 9.0 * draw.unit()),
+                    _ => Window { lower: Lower::Start, upper: Upper::At(Edge::All(9.0 * draw.unit())) },
+                },
+                timeline: Timeline::Durations(Series::shared(durations)),
+                scale: [Scale::InverseSqrtHeadDim, Scale::Value(0.7)][draw.bits() as usize % 2],
+                ..Spec::default()
+            };
+            let view = |t| Tensor::view(t, TensorName::Query, Layout::Bhsd).unwrap();
+            let sink = [Sink::Absent, Sink::Zeros, Sink::Copy][draw.bits() as usize % 3];
+            let problem = Problem::new(view(&q), view(&k), view(&v), sink, spec).unwrap();
+            let exact = ExactProblem::new(&problem);
+            let tables = Tables::new(&exact, 0, 0).unwrap();
+            let request = Request { weights: true, bias: true, dtype: None };
+            for index in 0..2 {
+                let Some(found) = estimate(&tables, &exact, (0, 0, index), &request) else { continue };
+                let expected = crate::route::values(&Segments, &exact.row(0, 0, index), 300);
+                let mut check = |x: &Option<Estimate>, exact: &Certified, what: &str| {
+                    let (Some(Estimate::Within { value, bound }), Certified::Number(exact)) = (x, exact) else {
+                        return;
+                    };
+                    let found = Enclosure::from_f64(300, value.high) + Enclosure::from_f64(300, value.low);
+                    let error = (found - exact).abs().upper().to_f64();
+                    assert!(error <= *bound, "{what} {error:e} {x:?}");
+                    assert!(*bound < 2f64.powi(-60) * (1.0 + value.high.abs()), "{what} {x:?}");
+                    compared += 1;
+                    closest = closest.max(error / bound);
+                };
+                found.o.iter().zip(&expected.o).for_each(|(x, y)| check(x, y, "o"));
+                check(&Some(found.lse), &expected.lse, "lse");
+                found.weights.iter().zip(&expected.weights).for_each(|(x, y)| check(x, y, "w"));
+                found.bias.iter().zip(&expected.bias).for_each(|(x, y)| check(x, y, "b"));
+            }
+        }
+        assert!(compared > 5000 && closest < 1.0, "{compared} {closest}");
+    }
 }

@@ -29,6 +29,9 @@ fn magnitude(x: &Rational) -> i64 {
 impl Closed {
     /// For small y, each division by y of a difference of nearly equal numbers loses -log2 |y| bits, three times in a row.
     /// For large y, differences of these integrals (the moments of the hat functions) lose log2 |y| bits, twice.
+    ///
+    /// Proofs: `eq4_segment`, `eq5_segment`, `linear_integral`, `linear_mass`, `linear_mass_logarithmic_mean`,
+    /// `linear_coupling`.
     pub(super) fn of(term: &Term, radicand: Radicand, p: u32) -> Closed {
         let rise = Rational::from(&term.to - &term.from);
         if rise.is_zero() {

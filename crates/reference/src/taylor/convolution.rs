@@ -12,6 +12,8 @@ use rug::Rational;
 /// ends:    b_j = -log 2 + (a_k - a_j)/3               k the only neighbour
 /// alone:   b_j = 0
 /// ```
+///
+/// Proofs: `bias_first_order`, `eq13`, `taylor1_output_error`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShortConvolution {
     taps: [Rational; 3],

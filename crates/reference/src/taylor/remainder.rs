@@ -168,6 +168,8 @@ fn bound(order: u32, r: &Rational, radius: &Rational) -> Option<Float> {
 
 /// How far [`Interior`] of this order can be from b where both distances are real and at most r; `None` from
 /// [`INTERIOR_RADIUS`] on.
+///
+/// Proofs: `bias_perturbation`, `taylor2_output_error`.
 pub fn interior(order: u32, r: &Rational) -> Option<Float> {
     if interior_is_certified() { bound(order, r, &Rational::from(INTERIOR_RADIUS)) } else { None }
 }

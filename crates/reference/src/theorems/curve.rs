@@ -6,7 +6,7 @@ use crate::enclosure::Enclosure;
 use crate::exact::{ExactProblem, Row};
 use crate::quadrature::Quadrature;
 use crate::route::{Route, values};
-use crate::value::Certified;
+use crate::value::{Certified, RowValues};
 use contattn_core::{
     Documents, Dtype, Layout, Problem, ProblemError, QueryTimes, Rule, Scale, Series, Sink, Spec, Tensor, TensorName,
     Timeline, Window,
@@ -116,8 +116,9 @@ impl Curve {
             Ok(found) => found,
             Err(error) => {
                 trial.fail(format_args!("not a problem: {error}"));
-                let whole = || Certified::Nan;
-                crate::value::RowValues { o: vec![whole()], lse: whole(), weights: vec![], bias: vec![] }
+                let nan = |n| vec![Certified::Nan; n];
+                let n = self.nodes() + 1;
+                RowValues { o: nan(1), lse: Certified::Nan, weights: nan(n), bias: nan(n) }
             }
         };
         let number = |x: &Certified| x.number().cloned().unwrap_or_else(|| Enclosure::whole(p));

@@ -24,7 +24,7 @@ struct Case {
 /// on a node.
 fn case(trial: &Trial<'_>, kind: usize) -> Case {
     let rule = [Rule::Linear, Rule::Step, Rule::Trapezoid][kind % 3];
-    let edges = (kind / 3) % 6;
+    let edges = (kind / 3) % 7;
     let n = 3 + trial.numbers().below(3);
     // Zero durations only where no edge can meet them.
     let d = durations(trial, n, if edges == 0 { 2 } else { 1 });
@@ -69,6 +69,12 @@ fn case(trial: &Trial<'_>, kind: usize) -> Case {
             curve.window = Window::sliding(width);
             (Border::After(last, -exact(width)), at_node(last), "sliding with a node")
         }
+        5 => {
+            last = n - 1;
+            curve.time = Some(times[last]);
+            curve.window = Window { lower: Lower::Start, upper: Upper::Query { offset: 0.75 } };
+            (at_node(0), Border::After(last, exact(0.75)), "held after a node")
+        }
         _ => {
             last = n - 1;
             let (lower, offset) = (inside(0.3, times[1]), -inside(0.5, d[last - 1]));
@@ -89,7 +95,12 @@ fn case(trial: &Trial<'_>, kind: usize) -> Case {
 /// (L(x+h) - L(x-h))/2h = L' + h^2 L'''/6 + ..., so the difference over 4h is off by four times as much, and the distance of
 /// the two is three times the error of the first, to leading order: the enclosure is widened by it. h^2 is 2^-28 of the width
 /// that is asked for: 2^-64 for 2^-100.
-fn difference(trial: &Trial<'_>, line: &Line, g: (f64, f64), change: impl Fn(&mut Line, &Rational)) -> Enclosure {
+pub(super) fn difference(
+    trial: &Trial<'_>,
+    line: &Line,
+    g: (f64, f64),
+    change: &dyn Fn(&mut Line, &Rational),
+) -> Enclosure {
     let step = trial.width_bits() / 2 + 14;
     let p = trial.precision() + step + 32;
     let anchor = line.top();
@@ -111,7 +122,7 @@ fn difference(trial: &Trial<'_>, line: &Line, g: (f64, f64), change: impl Fn(&mu
 
 pub(super) fn differences(trial: &Trial<'_>) {
     let p = trial.precision();
-    for kind in 0..18 + trial.rounds() / 2 {
+    for kind in 0..21 + trial.rounds() / 2 {
         let Case { curve, line, what } = case(trial, kind);
         let (g, g_lse, size) = upstream(trial, &curve);
         if !trial.begin(format_args!("{what}: {curve:?}, g {g}, g_lse {g_lse}")) {

@@ -23,6 +23,15 @@ pub(super) struct Slopes {
     pub(super) scale: Enclosure,
 }
 
+impl Slopes {
+    /// Of what is no problem, which has been noted: nothing is known.
+    fn unknown(curve: &Curve, p: u32) -> Slopes {
+        let whole = |n| vec![Enclosure::whole(p); n];
+        let n = curve.nodes();
+        Slopes { scores: whole(n + 1), durations: whole(n), weights: whole(n + 1), scale: Enclosure::one(p) }
+    }
+}
+
 /// By the quotient rule from integrals, with the derivatives of integrals by quadrature.
 fn by_definition(trial: &Trial<'_>, side: Side<'_>, curve: &Curve, g: f64, g_lse: f64) -> Slopes {
     let p = trial.precision();
@@ -52,7 +61,7 @@ fn by_definition(trial: &Trial<'_>, side: Side<'_>, curve: &Curve, g: f64, g_lse
     });
     found.unwrap_or_else(|error| {
         trial.fail(format_args!("not a problem: {error}"));
-        Slopes { scores: vec![], durations: vec![], weights: vec![], scale: Enclosure::one(p) }
+        Slopes::unknown(curve, p)
     })
 }
 
@@ -74,7 +83,7 @@ pub(super) fn by_route(trial: &Trial<'_>, route: &dyn crate::Route, curve: &Curv
     });
     found.unwrap_or_else(|error| {
         trial.fail(format_args!("not a problem: {error}"));
-        Slopes { scores: vec![], durations: vec![], weights: vec![], scale: Enclosure::one(p) }
+        Slopes::unknown(curve, p)
     })
 }
 
