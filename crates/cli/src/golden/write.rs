@@ -92,7 +92,11 @@ pub(super) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
         gradients_rounded: count(|e| e.certificates.gradients.values().map(|c| c.rounded).sum()),
         gradients_unresolved: count(|e| e.certificates.gradients.values().map(|c| c.unresolved).sum()),
     };
-    if args.json { print::json(&summary)? } else { print::text(&summary.text())? }
+    if args.json {
+        print::json(&summary)?
+    } else {
+        print::text(&summary.text())?
+    }
     Ok(Exit::Success.into())
 }
 
