@@ -8,6 +8,8 @@ SHELL := /bin/bash
 # ask cargo for reproducible builds: the lock file is part of the project
 CARGO := cargo
 LOCKED := --locked
+# where cargo builds
+TARGET := $(or $(CARGO_TARGET_DIR),target)
 # where `make run` writes
 OUT ?= out
 # seconds for each fuzz target
@@ -19,8 +21,8 @@ help: ## this list
 run: ## verify the theorems, then attend over real heads: tables and pictures under out/heads
 	@scripts/setup.sh run
 	$(CARGO) build $(LOCKED) --release --package contattn
-	target/release/contattn verify
-	target/release/contattn heads --out $(OUT)/heads
+	$(TARGET)/release/contattn verify
+	$(TARGET)/release/contattn heads --out $(OUT)/heads
 
 test: ## every test: unit, integration, documentation
 	@scripts/setup.sh test
