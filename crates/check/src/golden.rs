@@ -4,7 +4,7 @@
 //! `docs/schema/golden-manifest.schema.json` describes. `docs/golden.md` shows how to use it; `contattn golden write` makes it with
 //! the verified reference. Reading and judging need neither the reference nor GMP.
 //!
-//! - [`cases`]: what the corpus is made of, a function of nothing;
+//! - [`cases()`]: what the corpus is made of, a function of nothing;
 //! - [`Inputs`]: tensors and specification of a case, from its recipe or from its file;
 //! - [`Corpus`]: a folder, opened;
 //! - [`Expected::judge`]: results of an engine against a case, element by element;

@@ -123,11 +123,11 @@ fn show(entry: &Entry) -> Shown {
 fn table(engines: &[Shown]) -> String {
     let mut text = String::new();
     for engine in engines {
-        let default = match engine.name {
-            name if name == OF_ATTEND && name == OF_GRAD => " (default)",
-            OF_ATTEND => " (default of attend)",
-            OF_GRAD => " (default of grad)",
-            _ => "",
+        let default = match (engine.name == OF_ATTEND, engine.name == OF_GRAD) {
+            (true, true) => " (default)",
+            (true, false) => " (default of attend)",
+            (false, true) => " (default of grad)",
+            (false, false) => "",
         };
         text += &format!("{:12}  {}{default}\n", engine.name, engine.about);
         if let Some(reason) = &engine.reason {

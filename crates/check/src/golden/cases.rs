@@ -393,7 +393,8 @@ fn rounding(dealer: &mut Dealer) {
         fill(&mut problem.v, &[1.0 + ulp, 1.0 + 2.0 * ulp]);
     });
     dealer.add("tie-root-3", draft);
-    let near: [(&str, fn(&mut SmallProblem)); 3] = [
+    type Near = (&'static str, fn(&mut SmallProblem));
+    let near: [Near; 3] = [
         ("2-4", |problem| near_tie(problem, 16.0)),
         ("2-20", |problem| near_tie(problem, libm::ldexp(1.0, 20))),
         ("2-37", |problem| near_tie(problem, libm::ldexp(1.0, 37))),

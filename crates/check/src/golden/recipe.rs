@@ -42,7 +42,7 @@ impl Recipe {
     /// The problem and its upstream gradients: normal numbers of o's and lse's types.
     ///
     /// # Errors
-    /// A recipe that states no problem: none of [`cases`](super::cases).
+    /// A recipe that states no problem: none of [`cases`](super::cases()).
     pub fn inputs(&self) -> Result<Inputs, ProblemError> {
         let sample = self.family.sample(self.shape, self.dtype, self.seed)?;
         let stored = |tensor: &Tensor| -> Result<Tensor, ProblemError> {

@@ -2,6 +2,7 @@
 
 use super::desk::Desk;
 use contattn_core::file::{self, Array, Locator};
+#[cfg(feature = "reference")]
 use std::path::Path;
 
 const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden");
@@ -36,6 +37,7 @@ fn into_file(names: &[&str]) -> String {
 }
 
 /// The numbers of both tensors have the same bits, NaN apart, which has many.
+#[cfg(feature = "reference")]
 fn same_bits(a: &Array, b: &Array) -> bool {
     let (a, b) = (a.clone().into_tensor().unwrap(), b.clone().into_tensor().unwrap());
     let same = |(x, y): (f64, f64)| x.to_bits() == y.to_bits() || (x.is_nan() && y.is_nan());
