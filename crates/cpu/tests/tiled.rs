@@ -1,0 +1,125 @@
+//! The tiled engine on every back end of this machine: the common suite, sizes around the edges of tiles, identical bits for any
+//! number of threads.
+
+use contattn_check::suite;
+use contattn_core::families::{Family, SinkKind};
+use contattn_core::{
+    Dtype, Engine, Layout, Open, Output, Problem, Request, Rule, Shape, Spec, Tensor, TensorName, Unattended, Upstream,
+    Window,
+};
+use contattn_cpu::tiled::{Isa, Options};
+use contattn_cpu::{Plain, Tiled};
+
+fn engines(threads: Option<usize>) -> Vec<Tiled> {
+    let open = |isa: Isa| Tiled::open(Options { isa: Some(isa), threads }).ok();
+    Isa::ALL.into_iter().filter_map(open).collect()
+}
+
+fn suite_on(isa: Isa) {
+    if !isa.is_available() {
+        return;
+    }
+    let engine = Tiled::open(Options { isa: Some(isa), threads: None }).unwrap();
+    let report = suite::run(&engine);
+    assert!(report.passed(), "{isa}: {report}");
+}
+
+#[test]
+fn the_suite_on_avx512() {
+    suite_on(Isa::Avx512);
+}
+
+#[test]
+fn the_suite_on_avx2() {
+    suite_on(Isa::Avx2);
+}
+
+#[test]
+fn the_suite_on_portable_vectors() {
+    suite_on(Isa::Portable);
+}
+
+fn numbers(tensors: &[&Tensor]) -> Vec<f64> {
+    tensors.iter().flat_map(|t| t.to_f64()).collect()
+}
+
+/// o, lse and all gradients of one engine, for an upstream gradient made of q and v themselves.
+fn everything(engine: &dyn Engine, problem: &Problem<'_>) -> (Vec<f64>, Vec<f64>) {
+    let request = Request { dtype: Some(Dtype::F64), ..Request::default() };
+    let Output { o, lse, .. } = engine.forward(problem, &request, &Unattended).unwrap();
+    let count = o.len();
+    let g = Tensor::from_f64(o.shape().to_vec(), Dtype::F32, (0..count).map(|i| ((i * 7919) % 97) as f64 / 48.0 - 1.0));
+    let g = g.unwrap();
+    let upstream = Upstream::new(problem, g.view(TensorName::UpstreamOutput, Layout::Bhsd).unwrap(), None).unwrap();
+    let gradient = engine.backward(problem, &upstream, None, &request, &Unattended).unwrap();
+    let forward = numbers(&[&o, &lse]);
+    (forward, numbers(&[&gradient.dq, &gradient.dk, &gradient.dv, gradient.durations.as_ref().unwrap()]))
+}
+
+fn assert_close(what: &str, found: &[f64], expected: &[f64], tolerance: f64) {
+    let size = expected.iter().filter(|x| x.is_finite()).fold(1.0, |m: f64, x| m.max(x.abs()));
+    for (i, (&a, &b)) in found.iter().zip(expected).enumerate() {
+        assert!(a == b || (a - b).abs() <= tolerance * size, "{what}, element {i}: {a} instead of {b}");
+    }
+}
+
+/// Every size beside a border of register tile, block or key tile of any back end, as number of keys and of queries, against the
+/// plain engine. Errors here are those of a wrong index, not of rounding.
+#[test]
+fn sizes_beside_every_border() {
+    let sizes = [1, 2, 3, 4, 5, 7, 8, 9, 11, 12, 13, 15, 16, 17, 23, 24, 25, 47, 48, 49, 63, 64, 65, 66, 127, 128, 129];
+    let engines = engines(Some(1));
+    for (i, &keys) in sizes.iter().enumerate() {
+        for queries in [1, sizes[(i * 5 + 3) % sizes.len()], keys] {
+            let shape =
+                Shape { batch: 1, heads: 2, kv_heads: 1, queries, keys, head_dim: 3 + i % 7, value_dim: 1 + i % 10 };
+            let family = if i % 2 == 0 { Family::Gauss } else { Family::IrregularTimes };
+            let sample = family.sample(shape, Dtype::F32, i as u64).unwrap();
+            for rule in [Rule::Linear, Rule::Step, Rule::Trapezoid] {
+                for window in [Window::causal(), Window::full(), Window::sliding(5.3)] {
+                    for sink in [SinkKind::Zeros, SinkKind::Absent, SinkKind::Copy, SinkKind::Given] {
+                        let spec = Spec { rule, window: window.clone(), ..sample.spec() };
+                        let problem = sample.problem(sink, spec).unwrap();
+                        let (forward, backward) = everything(&Plain::<f64>::new(), &problem);
+                        for engine in &engines {
+                            let what = format!("{} {rule} {window:?} {sink:?} {queries} x {keys}", engine.isa());
+                            let (o, gradient) = everything(engine, &problem);
+                            assert_close(&what, &o, &forward, 3e-6);
+                            assert_close(&what, &gradient, &backward, 2e-5);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// 1025 keys, and 1030 queries of 17 keys: many tiles, and many blocks.
+#[test]
+fn long_and_wide() {
+    for (queries, keys, head_dim) in [(1025, 1025, 16), (1030, 17, 80), (1, 70_000, 8), (60, 1025, 24)] {
+        let shape = Shape { batch: 1, heads: 3, kv_heads: 1, queries, keys, head_dim, value_dim: 8 };
+        let sample = Family::IrregularTimes.sample(shape, Dtype::F32, 5).unwrap();
+        let problem = sample.problem(SinkKind::Zeros, sample.spec()).unwrap();
+        let (forward, backward) = everything(&Plain::<f64>::new(), &problem);
+        for engine in engines(None) {
+            let what = format!("{} {queries} x {keys}", engine.isa());
+            let (o, gradient) = everything(&engine, &problem);
+            assert_close(&what, &o, &forward, 1e-5);
+            assert_close(&what, &gradient, &backward, 1e-4);
+        }
+    }
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    let shape = Shape { batch: 2, heads: 4, kv_heads: 2, queries: 400, keys: 500, head_dim: 24, value_dim: 8 };
+    let sample = Family::IrregularTimes.sample(shape, Dtype::F32, 11).unwrap();
+    for window in [Window::causal(), Window::sliding(40.0)] {
+        let problem = sample.problem(SinkKind::Given, Spec { window, ..sample.spec() }).unwrap();
+        let results: Vec<Vec<_>> = [1, 2, 7]
+            .map(|threads| engines(Some(threads)).iter().map(|engine| everything(engine, &problem)).collect())
+            .into();
+        assert!(results.iter().all(|result| *result == results[0]));
+    }
+}
