@@ -7,7 +7,7 @@
 
 use contattn_core::{
     Dtype, Engine, Layout, Open, Problem, Request, Rule, Series, Sink, Spec, Tensor, TensorName, Timeline, Unattended,
-    Upstream, Window,
+    Upstream, View, Window,
 };
 use contattn_cpu::tiled::{Isa, Options};
 use contattn_cpu::{Plain, Tiled};
@@ -127,5 +127,47 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             );
         }
     }
+    decode(&engine, repetitions, threads)
+}
+
+/// One query against 16384 keys of width 128, over 1 GiB of caches in turn, beside a loop that reads and adds the same numbers.
+fn decode(engine: &Tiled, repetitions: usize, threads: usize) -> Result<(), Box<dyn std::error::Error>> {
+    const KEYS: usize = 16384;
+    const WIDTH: usize = 128;
+    const CACHES: usize = 64;
+    let mut numbers = Numbers(1);
+    let q = numbers.tensor(1, 1, WIDTH);
+    let caches: Vec<Vec<f32>> =
+        (0..CACHES).map(|_| (0..2 * KEYS * WIDTH).map(|_| numbers.uniform() as f32 - 0.5).collect()).collect();
+    let view = |cache: &'_ [f32]| View::contiguous(TensorName::Key, cache, [1, 1, KEYS, WIDTH]);
+    let request = Request::default();
+    let mut times = [const { Vec::new() }; 3];
+    for i in 0..repetitions * 4 {
+        let (k, v) = caches[i % CACHES].split_at(KEYS * WIDTH);
+        for (at, rule) in [Rule::Step, Rule::Linear].into_iter().enumerate() {
+            let other = caches[(i + (at + 1) * CACHES / 3) % CACHES].split_at(KEYS * WIDTH);
+            let (k, v) = if at == 0 { (k, v) } else { other };
+            let spec = Spec { rule, ..Spec::default() };
+            let q = q.view(TensorName::Query, Layout::Bhsd)?;
+            let problem = Problem::new(q, view(k)?.into(), view(v)?.into(), Sink::Zeros, spec)?;
+            let clock = Clock::start(threads);
+            std::hint::black_box(engine.forward(&problem, &request, &Unattended)?);
+            times[at].push(clock.elapsed());
+        }
+        let clock = Clock::start(threads);
+        let mut sums = [0.0f32; 64];
+        for chunk in caches[(i + 2 * CACHES / 3 + 7) % CACHES].chunks_exact(64) {
+            for (sum, x) in sums.iter_mut().zip(chunk) {
+                *sum += x;
+            }
+        }
+        std::hint::black_box(sums);
+        times[2].push(clock.elapsed());
+    }
+    let [softmax, linear, read] = times.each_mut().map(|t| median(t));
+    println!(
+        "decode, {KEYS} keys, d {WIDTH}: softmax {softmax:.3}, linear {linear:.3}, reading {read:.3}; read/linear {:.3}",
+        read / linear
+    );
     Ok(())
 }

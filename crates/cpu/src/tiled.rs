@@ -3,6 +3,7 @@
 //! - [`simd`]: vectors, instruction sets and the choice between them;
 //! - `elementary`, `segment`, `product`: e^x, the rules and the matrix products on vectors, each with its error;
 //! - `sight`, `head`, `operands`: what a block of queries sees, from core's domains, and where it reads it;
+//! - `decode`, `decoding`: few queries against many keys; `cache`: keys and values that grow;
 //! - `forward`, `backward`: the passes over tiles of keys; `gradient`: how the backward pass is split and added up;
 //! - `threads`: how blocks are shared out.
 //!
@@ -13,6 +14,9 @@
 pub mod simd;
 
 mod backward;
+mod cache;
+mod decode;
+mod decoding;
 mod elementary;
 mod forward;
 mod gradient;
@@ -25,6 +29,7 @@ mod segment;
 mod sight;
 mod threads;
 
+pub use cache::Cache;
 pub use simd::{Isa, UnknownIsa};
 
 use crate::plain::Plain;
@@ -95,14 +100,16 @@ struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    fn new(problem: &'a Problem<'a>, threads: &Threads) -> Result<Call<'a>, EngineError> {
+    /// `borrow`: see [`Store::read_or_borrow`].
+    fn new(problem: &'a Problem<'a>, threads: &Threads, borrow: bool) -> Result<Call<'a>, EngineError> {
         let Shape { batch, kv_heads, .. } = problem.shape();
         let shared = problem.batches_share_domains();
         let tables = if shared { batch.min(1) } else { batch };
         let mut stores = Vec::new();
         stores.resize_with(batch * kv_heads, || None);
         let failure = Mutex::new(None);
-        threads.for_each(&mut stores, |at, store| match Store::read(problem, at / kv_heads, at % kv_heads) {
+        let read = |at: usize| Store::read_or_borrow(problem, at / kv_heads, at % kv_heads, borrow);
+        threads.for_each(&mut stores, |at, store| match read(at) {
             Ok(read) => *store = Some(read),
             Err(error) => *failure.lock().unwrap_or_else(|e| e.into_inner()) = Some(error),
         });
@@ -343,8 +350,10 @@ impl Engine for Tiled {
     fn forward(&self, problem: &Problem<'_>, request: &Request, monitor: &dyn Monitor) -> Result<Output, EngineError> {
         self.check(problem, request)?;
         let Shape { batch, heads, queries, value_dim, .. } = problem.shape();
-        let call = Call::new(problem, &self.threads)?;
-        let numbers = self.forward_numbers(&call, monitor)?;
+        let decodes = decoding::takes(problem);
+        let call = Call::new(problem, &self.threads, decodes)?;
+        let numbers =
+            if decodes { self.decode_numbers(&call, monitor)? } else { self.forward_numbers(&call, monitor)? };
         let dtype = request.dtype(problem);
         // Beyond f32 no score is told apart from its neighbours; what is finite stays so.
         let largest = f64::from(f32::MAX);
@@ -366,7 +375,7 @@ impl Engine for Tiled {
         monitor: &dyn Monitor,
     ) -> Result<Gradient, EngineError> {
         self.check(problem, request)?;
-        let call = Call::new(problem, &self.threads)?;
+        let call = Call::new(problem, &self.threads, false)?;
         let known = match saved.and_then(|saved| gradient::usable(&call, saved)) {
             Some(known) => known,
             // Progress is that of the gradient; the forward pass before it can be cancelled all the same.

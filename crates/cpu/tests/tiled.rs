@@ -123,3 +123,100 @@ fn any_number_of_threads_gives_the_same_bits() {
         assert!(results.iter().all(|result| *result == results[0]));
     }
 }
+
+/// Few queries against many keys take a way of their own: every rule, window and sink, masks and documents, NaN that is seen and
+/// that is not.
+#[test]
+fn few_queries_against_many_keys() {
+    use contattn_core::{Documents, Lower, Series, Upper};
+    let mut windows = vec![Window::causal(), Window::full(), Window::sliding(300.3), Window::between(10.4, 2000.2)];
+    windows.push(Window { lower: Lower::Start, upper: Upper::Query { offset: 0.5 } });
+    for (i, (queries, keys)) in [(1, 128), (2, 1025), (4, 2050), (1, 3073)].into_iter().enumerate() {
+        let shape = Shape {
+            batch: 2,
+            heads: 4,
+            kv_heads: 2,
+            queries,
+            keys,
+            head_dim: [8, 64, 5, 72][i],
+            value_dim: [3, 8, 40, 136][i],
+        };
+        let family = if i % 2 == 0 { Family::IrregularTimes } else { Family::Peaked };
+        let mut sample = family.sample(shape, Dtype::F32, i as u64).unwrap();
+        for poisoned in [false, true] {
+            if poisoned {
+                let (shape, elements) = sample.v.clone().into_parts();
+                let contattn_core::Elements::F32(mut values) = elements else { panic!("f32 was asked for") };
+                values[40 * shape[3] + 1] = f32::NAN;
+                sample.v = Tensor::new(shape, values.into()).unwrap();
+            }
+            for rule in [Rule::Linear, Rule::Step, Rule::Trapezoid] {
+                for window in &windows {
+                    for sink in [SinkKind::Zeros, SinkKind::Absent, SinkKind::Copy, SinkKind::Given] {
+                        for masks in 0..3 {
+                            let mut spec = Spec { rule, window: window.clone(), ..sample.spec() };
+                            if masks == 1 {
+                                spec.key_mask = Some(Series::shared((0..keys).map(|k| k % 41 != 40).collect()));
+                            }
+                            if masks == 2 {
+                                let ids = (0..keys).map(|k| i64::from(k > keys / 3)).collect();
+                                spec.documents = Some(Documents { keys: Series::shared(ids), queries: None });
+                            }
+                            let problem = sample.problem(sink, spec).unwrap();
+                            let request = Request { dtype: Some(Dtype::F64), ..Request::default() };
+                            let exact = Plain::<f64>::new().forward(&problem, &request, &Unattended).unwrap();
+                            for engine in engines(None) {
+                                let found = engine.forward(&problem, &request, &Unattended).unwrap();
+                                let what = format!(
+                                    "{} {rule} {window:?} {sink:?} {queries} x {keys} mask {masks}",
+                                    engine.isa()
+                                );
+                                for (found, exact) in [(&found.o, &exact.o), (&found.lse, &exact.lse)] {
+                                    let (found, exact) = (found.to_f64(), exact.to_f64());
+                                    for (at, (a, b)) in found.iter().zip(&exact).enumerate() {
+                                        let close = a == b
+                                            || (a.is_nan() && b.is_nan())
+                                            || (a - b).abs() <= 2e-5 * (1.0 + b.abs());
+                                        assert!(close, "{what}, element {at}: {a} instead of {b}");
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Decoding token by token from a cache gives the rows of the full pass.
+#[test]
+fn a_cache_answers_as_the_full_pass_does() {
+    use contattn_cpu::tiled::Cache;
+    let shape = Shape { batch: 1, heads: 4, kv_heads: 2, queries: 200, keys: 200, head_dim: 16, value_dim: 8 };
+    let sample = Family::Gauss.sample(shape, Dtype::F32, 3).unwrap();
+    let engine = Tiled::open(Options::default()).unwrap();
+    let request = Request::default();
+    let whole = sample.problem(SinkKind::Zeros, Spec::default()).unwrap();
+    let whole = engine.forward(&whole, &request, &Unattended).unwrap();
+    let view = |name, t| Tensor::view(t, name, Layout::Bhsd).unwrap();
+    let (q, k, v) =
+        (view(TensorName::Query, &sample.q), view(TensorName::Key, &sample.k), view(TensorName::Value, &sample.v));
+    let mut cache = Cache::new(1, 2, 16, 8);
+    for token in 0..200 {
+        let row = token..token + 1;
+        let (k, v) = (k.rows(TensorName::Key, row.clone()).unwrap(), v.rows(TensorName::Value, row.clone()).unwrap());
+        cache.append(&k, &v).unwrap();
+        assert_eq!(cache.len(), token + 1);
+        let q = q.rows(TensorName::Query, row).unwrap();
+        let problem = cache.problem(q, contattn_core::Sink::Zeros, Spec::default()).unwrap();
+        let one = engine.forward(&problem, &request, &Unattended).unwrap();
+        for head in 0..4 {
+            for c in 0..8 {
+                let (a, b) = (one.o.get(&[0, head, 0, c]).unwrap(), whole.o.get(&[0, head, token, c]).unwrap());
+                assert!((a - b).abs() < 1e-5, "token {token}: {a} {b}");
+            }
+        }
+    }
+    assert!(cache.append(&v, &k).is_err(), "widths are checked");
+}

@@ -34,12 +34,17 @@ use contattn_core::Rule;
 pub(crate) const TILE: usize = 64;
 
 /// m of a row that has seen nothing: below any score that the sums of a normal row have.
-const NOTHING: f32 = -1e37;
+pub(crate) const NOTHING: f32 = -1e37;
 /// Sums outside these bounds may have lost something, or all: such rows are evaluated by the plain engine.
 const SMALLEST: f32 = f32::from_bits((127 - 60) << 23);
 const LARGEST: f32 = f32::from_bits((127 + 100) << 23);
+/// Whether a sum is as it should be.
+pub(crate) fn in_range(z: f32) -> bool {
+    (SMALLEST..=LARGEST).contains(&z)
+}
+
 /// Queries whose largest element is below this, scaled, lose digits to underflow.
-const TINY_QUERY: f32 = 1e-25;
+pub(crate) const TINY_QUERY: f32 = 1e-25;
 
 /// What a thread needs beside its blocks.
 pub(crate) struct Scratch<S: Simd> {
@@ -315,7 +320,7 @@ pub(crate) fn piece_shares(
 
 /// Begins the sums of one row with its cut segments and held curve, in f64.
 #[allow(clippy::too_many_arguments)]
-fn row_pieces(
+pub(crate) fn row_pieces(
     head: &Head<'_>,
     row: usize,
     block_opening: usize,
@@ -502,7 +507,7 @@ pub(crate) fn close<S: Simd>(s: S, head: &Head<'_>, block: &mut Block<S>, out: &
             Kind::Point(_) => careful[lane] = true,
             Kind::Curve => {
                 let z = z[lane];
-                if !(SMALLEST..=LARGEST).contains(&z) {
+                if !in_range(z) {
                     careful[lane] = true;
                     continue;
                 }

@@ -34,14 +34,27 @@ pub(crate) struct Store<'a> {
 }
 
 impl<'a> Store<'a> {
-    pub(crate) fn read(problem: &'a Problem<'_>, batch: usize, kv_head: usize) -> Result<Store<'a>, EngineError> {
+    /// Reads one key/value head. `borrow`: K and V are not looked at before they are used, where they can be read as they lie.
+    pub(crate) fn read_or_borrow(
+        problem: &'a Problem<'_>,
+        batch: usize,
+        kv_head: usize,
+        borrow: bool,
+    ) -> Result<Store<'a>, EngineError> {
         let nodes = problem.nodes(batch);
         let stand_in = stand_ins(nodes);
         // Weights of removed nodes are 0: their values are zeros.
         let zeros: Option<Vec<usize>> =
             stand_in.as_ref().map(|of| of.iter().enumerate().map(|(i, &s)| if s == i + 1 { s } else { 0 }).collect());
-        let (keys, mut key_poison) = Rows::read("keys", problem.k(), batch, kv_head, stand_in.as_deref())?;
-        let (values, mut value_poison) = Rows::read("values", problem.v(), batch, kv_head, zeros.as_deref())?;
+        let unread = |view| if borrow && stand_in.is_none() { Rows::unread(view, batch, kv_head) } else { None };
+        let (keys, mut key_poison) = match unread(problem.k()) {
+            Some(rows) => (rows, Vec::new()),
+            None => Rows::read("keys", problem.k(), batch, kv_head, stand_in.as_deref())?,
+        };
+        let (values, mut value_poison) = match unread(problem.v()) {
+            Some(rows) => (rows, Vec::new()),
+            None => Rows::read("values", problem.v(), batch, kv_head, zeros.as_deref())?,
+        };
         let sink = match problem.sink() {
             _ if problem.rule().reads_own_node_only() => SinkRows::Absent,
             Sink::Absent => SinkRows::Absent,

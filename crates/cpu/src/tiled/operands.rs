@@ -6,7 +6,7 @@ use std::borrow::Cow;
 /// Widths are multiples of this, so that register tiles need no remainder.
 pub(crate) const MULTIPLE: usize = 8;
 
-/// The rows of nodes 1..n. Every number is finite.
+/// The rows of nodes 1..n. Every number is finite, but of [`Rows::unread`].
 #[derive(Debug)]
 pub(crate) struct Rows<'a> {
     data: Cow<'a, [f32]>,
@@ -66,7 +66,11 @@ impl<'a> Rows<'a> {
         Ok((Rows { data: Cow::Owned(data), base: 0, stride: width, width }, poison))
     }
 
-    /// The tensor itself, where its rows can be read as they lie.
+    /// The tensor itself, where its rows can be read as they lie; whether they are finite is not looked at.
+    pub(crate) fn unread(view: &TensorView<'a>, batch: usize, kv_head: usize) -> Option<Rows<'a>> {
+        if let TensorView::F32(view) = view { Rows::borrow(view, batch, kv_head) } else { None }
+    }
+
     fn borrow(view: &View<'a, f32>, batch: usize, kv_head: usize) -> Option<Rows<'a>> {
         let [_, _, n, columns] = view.shape();
         if n == 0 || !columns.is_multiple_of(MULTIPLE) || view.strides()[3] != 1 {

@@ -166,14 +166,14 @@ mod tests {
     use crate::plain::segment::shares;
     use contattn_core::Rule;
 
-    /// Largest relative errors, in units of u, of L, R, mass and of the same with h over x from 2^-40 to 2^6 and -x.
+    /// Largest relative errors, in units of u, of L, R, mass, of L, R, h, and of mass - L as R, over x from 2^-40 to 2^6 and -x.
     struct Sweep;
 
     impl Kernel for Sweep {
-        type Output = [f64; 7];
+        type Output = [f64; 8];
         #[inline(always)]
-        fn run<S: Simd>(self, s: S) -> [f64; 7] {
-            let mut worst = [0.0f64; 7];
+        fn run<S: Simd>(self, s: S) -> [f64; 8] {
+            let mut worst = [0.0f64; 8];
             for step in 0..800_000 {
                 let size = libm::exp2(-40.0 + 46.0 * f64::from(step) / 800_000.0) as f32;
                 for x in [size, -size] {
@@ -183,9 +183,11 @@ mod tests {
                     let (e0, e1) = (elementary::exp(s, s.splat(a0)), elementary::exp(s, s.splat(a1)));
                     let x = s.splat(x);
                     let (three, more) = (Linear::shares(s, x, e0, e1), Linear::diffusing(s, x, e0, e1));
-                    let found = [three.left, three.right, three.mass, more.left, more.right, more.diffusion];
+                    let naive = s.sub(three.mass, three.left);
+                    let found = [three.left, three.right, three.mass, more.left, more.right, more.diffusion, naive];
                     let mass = exact.left + exact.right;
-                    let expected = [exact.left, exact.right, mass, exact.left, exact.right, exact.diffusion];
+                    let expected =
+                        [exact.left, exact.right, mass, exact.left, exact.right, exact.diffusion, exact.right];
                     for (i, expected) in expected.into_iter().enumerate() {
                         let found = f64::from(s.floats(&found)[i * S::LANES]);
                         let error = (found / expected - 1.0).abs() * f64::from(1 << 24);
@@ -195,7 +197,7 @@ mod tests {
             }
             // Ties and extremes: halves, and nothing that is not finite.
             let tie = [Linear::shares(s, s.splat(0.0), s.splat(1.0), s.splat(1.0)).left];
-            worst[6] = f64::from(s.floats(&tie)[0]);
+            worst[7] = f64::from(s.floats(&tie)[0]);
             for x in [f32::INFINITY, f32::NEG_INFINITY, 1e30, -1e30, f32::MIN_POSITIVE, 1e-40] {
                 let found = Linear::diffusing(s, s.splat(x), s.splat(1e-30), s.splat(1.0));
                 let found = [found.left, found.right, found.diffusion];
@@ -213,7 +215,8 @@ mod tests {
                 for (i, bound) in [24.0, 24.0, 24.0, 24.0, 24.0, 120.0].into_iter().enumerate() {
                     assert!(worst[i] <= bound, "{isa}: {worst:?}");
                 }
-                assert_eq!(worst[6], 0.5);
+                assert!(worst[6] > 48.0, "R = mass - L would be caught");
+                assert_eq!(worst[7], 0.5);
             }
         }
     }
