@@ -6,8 +6,8 @@
 #![allow(clippy::print_stdout)]
 
 use contattn_core::{
-    Dtype, Engine, Layout, Open, Problem, Request, Rule, Series, Sink, Spec, Tensor, TensorName, Timeline, Unattended,
-    Upstream, View, Window,
+    Dtype, Engine, Layout, Open, Problem, ProblemError, Request, Rule, Series, Sink, Spec, Tensor, TensorName,
+    Timeline, Unattended, Upstream, View, Window,
 };
 use contattn_cpu::tiled::{Isa, Options};
 use contattn_cpu::{Plain, Tiled};
@@ -139,7 +139,9 @@ fn decode(engine: &Tiled, repetitions: usize, threads: usize) -> Result<(), Box<
     let q = numbers.tensor(1, 1, WIDTH);
     let caches: Vec<Vec<f32>> =
         (0..CACHES).map(|_| (0..2 * KEYS * WIDTH).map(|_| numbers.uniform() as f32 - 0.5).collect()).collect();
-    let view = |cache: &'_ [f32]| View::contiguous(TensorName::Key, cache, [1, 1, KEYS, WIDTH]);
+    fn view(cache: &[f32]) -> Result<View<'_, f32>, ProblemError> {
+        View::contiguous(TensorName::Key, cache, [1, 1, KEYS, WIDTH])
+    }
     let request = Request::default();
     let mut times = [const { Vec::new() }; 3];
     for i in 0..repetitions * 4 {

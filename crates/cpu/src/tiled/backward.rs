@@ -78,10 +78,10 @@ pub(crate) struct Block<S: Simd> {
 }
 
 /// How many blocks go over the tiles together: each tile's rows of K, V, dK and dV are then read and written once for all of them.
-/// As many as stay in a cache of half a MiB, up to 4.
+/// As many as stay in a cache of half a MiB, up to 8.
 pub(crate) fn group(block: usize, head_dim: usize, value_dim: usize) -> usize {
     let bytes = 4 * block * (3 * padded(head_dim) + 2 * padded(value_dim));
-    ((1 << 19) / bytes).clamp(1, 4)
+    ((1 << 19) / bytes).clamp(1, 8)
 }
 
 impl<S: Simd> Block<S> {

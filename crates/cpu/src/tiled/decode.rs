@@ -23,6 +23,8 @@ use super::simd::Simd;
 
 /// Segments in a run.
 pub(crate) const RUN: usize = 1024;
+/// Keys whose scores are taken at once.
+const KEYS: usize = 8;
 /// Most queries of a problem that takes this way, and fewest keys.
 pub(crate) const MOST_QUERIES: usize = 4;
 pub(crate) const FEWEST_KEYS: usize = 128;
@@ -71,41 +73,26 @@ pub(crate) fn read_query(head: &Head<'_>, row: usize, q: &mut [f32]) -> bool {
     is_finite(&q[..head_dim]) && (largest == 0.0 || largest >= super::forward::TINY_QUERY)
 }
 
-/// The sum of a vector's lanes, by halves.
+/// q . k for M keys at once, so that their sums do not wait for each other.
 #[inline(always)]
-fn total<S: Simd>(s: S, x: S::V) -> f32 {
-    let x = [x];
-    let mut sums = [0.0f32; 16];
-    sums[..S::LANES].copy_from_slice(s.floats(&x));
-    let mut width = S::LANES / 2;
-    while width > 0 {
-        for i in 0..width {
-            sums[i] += sums[i + width];
-        }
-        width /= 2;
-    }
-    sums[0]
-}
-
-/// q . k
-#[inline(always)]
-fn dot<S: Simd>(s: S, q: &[f32], k: &[f32]) -> f32 {
-    let mut sums = [s.splat(0.0); 4];
-    let (by_four, by_one) = (k.len() / (4 * S::LANES) * (4 * S::LANES), k.len() / S::LANES * S::LANES);
-    for at in (0..by_four).step_by(4 * S::LANES) {
-        let (q, k) = (&q[at..at + 4 * S::LANES], &k[at..at + 4 * S::LANES]);
-        for n in 0..4 {
-            sums[n] = s.fma(s.load(&q[n * S::LANES..]), s.load(&k[n * S::LANES..]), sums[n]);
+fn dots<S: Simd, const M: usize>(s: S, q: &[f32], keys: [&[f32]; M]) -> [f32; M] {
+    let width = keys[0].len();
+    let whole = width / S::LANES * S::LANES;
+    let mut sums = [s.splat(0.0); M];
+    for at in (0..whole).step_by(S::LANES) {
+        let q = s.load(&q[at..]);
+        for m in 0..M {
+            sums[m] = s.fma(q, s.load(&keys[m][at..]), sums[m]);
         }
     }
-    for at in (by_four..by_one).step_by(S::LANES) {
-        sums[0] = s.fma(s.load(&q[at..]), s.load(&k[at..]), sums[0]);
+    let mut totals = [0.0; M];
+    for m in 0..M {
+        totals[m] = s.total(sums[m]);
+        for c in whole..width {
+            totals[m] += q[c] * keys[m][c];
+        }
     }
-    let mut sum = total(s, s.add(s.add(sums[0], sums[1]), s.add(sums[2], sums[3])));
-    for c in by_one..k.len() {
-        sum += q[c] * k[c];
-    }
-    sum
+    totals
 }
 
 /// One run: segments first..=last of those that tiles would take, for one row.
@@ -131,9 +118,14 @@ pub(crate) fn run<S: Simd, R: SegmentRule>(
     let nodes = last + 1 - start;
     let segments = last + 1 - first;
     let mut m = NOTHING;
-    for (i, score) in scores[..nodes].iter_mut().enumerate() {
-        *score = dot(s, q, &head.store.keys.row(start + i)[..width]);
-        m = if *score > m { *score } else { m };
+    for (group, scores) in scores[..nodes].chunks_mut(KEYS).enumerate() {
+        // Beyond the last key it is taken again.
+        let key = |i: usize| &head.store.keys.row((start + group * KEYS + i).min(last))[..width];
+        let found = dots::<S, KEYS>(s, q, std::array::from_fn(key));
+        for (score, &found) in scores.iter_mut().zip(&found) {
+            *score = found;
+            m = if found > m { found } else { m };
+        }
     }
     // Lanes beyond the last node repeat it.
     let end = scores[nodes - 1];
@@ -169,7 +161,7 @@ pub(crate) fn run<S: Simd, R: SegmentRule>(
         weights[i] += left[i];
         weights[i + one] += right[i];
     }
-    partial.sum = RowSum { m, z: total(s, z) };
+    partial.sum = RowSum { m, z: s.total(z) };
     let columns = partial.o.len();
     let mut column = 0;
     while column < columns {

@@ -149,15 +149,21 @@ pub(crate) fn read_queries<S: Simd>(
     let lanes = VECTORS * S::LANES;
     let width = q.len();
     let scale = head.problem.scale();
+    let short_scale = scale as f32;
     let q = s.floats_mut(q.as_flattened_mut());
     let row = &mut row[..width];
     for lane in 0..lanes {
         if lane < count {
             read_row(head.problem.q(), head.batch, head.head, start + lane, row);
             let mut largest = 0.0f32;
-            for x in row.iter_mut() {
-                *x = (f64::from(*x) * scale) as f32;
-                largest = largest.max(x.abs());
+            if f64::from(short_scale) == scale {
+                // The product in f32 is that in f64, which is exact, rounded once.
+                row.iter_mut().for_each(|x| *x *= short_scale);
+            } else {
+                row.iter_mut().for_each(|x| *x = (f64::from(*x) * scale) as f32);
+            }
+            for x in row.iter() {
+                largest = if x.abs() > largest { x.abs() } else { largest };
             }
             careful[lane] |= !is_finite(row) || (largest > 0.0 && largest < TINY_QUERY);
             if careful[lane] {

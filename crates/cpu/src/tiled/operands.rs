@@ -91,22 +91,24 @@ impl<'a> Rows<'a> {
         &self.data[self.base + (node - 1) * self.stride..][..self.width]
     }
 
-    /// M columns of a node's row.
+    /// Columns column.. of the rows of `count` nodes from `first` on, as one slice and the distance between rows: `columns`
+    /// numbers of every row lie in it.
     #[inline(always)]
-    pub(crate) fn part<const M: usize>(&self, node: usize, column: usize) -> &[f32; M] {
-        let at = self.base + (node - 1) * self.stride + column;
-        self.data[at..at + M].try_into().expect("M columns")
+    pub(crate) fn strided(&self, first: usize, count: usize, column: usize, columns: usize) -> (&[f32], usize) {
+        let start = self.base + (first - 1) * self.stride + column;
+        let length = count.saturating_sub(1) * self.stride + columns;
+        (&self.data[start..start + length], self.stride)
     }
 }
 
 /// Whether no number is NaN or infinite.
 #[inline(always)]
 pub(crate) fn is_finite(x: &[f32]) -> bool {
-    // 0 x is 0 for finite x and NaN for others; eight sums at once, which compilers turn into vectors.
-    let mut sums = [0.0f32; 8];
-    let mut chunks = x.chunks_exact(8);
+    // 0 x is 0 for finite x and NaN for others; many sums at once, which compilers turn into vectors.
+    let mut sums = [0.0f32; 32];
+    let mut chunks = x.chunks_exact(32);
     for chunk in &mut chunks {
-        for i in 0..8 {
+        for i in 0..32 {
             sums[i] += 0.0 * chunk[i];
         }
     }

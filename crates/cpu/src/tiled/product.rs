@@ -11,13 +11,15 @@ pub(crate) fn zeros<S: Simd>(s: S) -> Lanes<S::V> {
 
 /// M rows times all queries: out[m][lane] = sum_c rows[m][c] q[c][lane].
 #[inline(always)]
+#[allow(unsafe_code)] // checks inside the loop would keep its sums out of registers
 fn dots<S: Simd, const M: usize>(s: S, rows: [&[f32]; M], q: &[Lanes<S::V>]) -> [Lanes<S::V>; M] {
     let width = q.len();
     let rows: [&[f32]; M] = std::array::from_fn(|m| &rows[m][..width]);
     let mut sums = [zeros(s); M];
     for (c, q) in q.iter().enumerate() {
         for m in 0..M {
-            let k = s.splat(rows[m][c]);
+            // SAFETY: c counts the elements of q, of which there are `width`, the length that each row was cut to above.
+            let k = s.splat(unsafe { *rows[m].get_unchecked(c) });
             for v in 0..VECTORS {
                 sums[m][v] = s.fma(k, q[v], sums[m][v]);
             }
@@ -97,6 +99,7 @@ pub(crate) fn accumulate<S: Simd>(
 }
 
 #[inline(always)]
+#[allow(unsafe_code)]
 fn accumulate_by<S: Simd, const M: usize>(
     s: S,
     rows: &Rows<'_>,
@@ -115,10 +118,11 @@ fn accumulate_by<S: Simd, const M: usize>(
                 };
             }
         }
+        let (data, stride) = rows.strided(first, weights.len(), group * M, M);
         for (i, w) in weights.iter().enumerate() {
-            let row = rows.part::<M>(first + i, group * M);
             for m in 0..M {
-                let x = s.splat(row[m]);
+                // SAFETY: `strided` made sure that M numbers from i stride on lie in `data` for every i below weights.len().
+                let x = s.splat(unsafe { *data.get_unchecked(i * stride + m) });
                 for v in 0..VECTORS {
                     sums[m][v] = s.fma(x, w[v], sums[m][v]);
                 }
@@ -173,6 +177,7 @@ fn outer_columns<S: Simd, const N: usize>(
 
 /// M rows of weights by N vectors of columns.
 #[inline(always)]
+#[allow(unsafe_code)]
 fn outer_tile<S: Simd, const M: usize, const N: usize>(
     s: S,
     weights: &[f32],
@@ -189,12 +194,15 @@ fn outer_tile<S: Simd, const M: usize, const N: usize>(
             sums[m][n] = s.load(&out[m * width + (column + n) * S::LANES..]);
         }
     }
-    for (lane, row) in rows.chunks_exact(columns).enumerate().take(lanes) {
-        let row: &[S::V; N] = row[column..column + N].try_into().expect("N columns");
+    assert!(rows.len() >= lanes * columns && column + N <= columns);
+    for lane in 0..lanes {
         for m in 0..M {
-            let w = s.splat(weights[m][lane]);
+            // SAFETY: each row of weights was cut to `lanes` numbers above.
+            let w = s.splat(unsafe { *weights[m].get_unchecked(lane) });
             for n in 0..N {
-                sums[m][n] = s.fma(w, row[n], sums[m][n]);
+                // SAFETY: lane columns + column + n is below lanes columns, as was asserted.
+                let x = unsafe { *rows.get_unchecked(lane * columns + column + n) };
+                sums[m][n] = s.fma(w, x, sums[m][n]);
             }
         }
     }

@@ -61,6 +61,8 @@ pub(crate) trait Simd: Copy + Send + Sync + 'static {
     fn scale_or_zero(self, keep: Self::Mask, p: Self::V, n: Self::V) -> Self::V;
     /// x to the nearest whole number, for |x| below 2^21.
     fn round(self, x: Self::V) -> Self::V;
+    /// The sum of all lanes.
+    fn total(self, x: Self::V) -> f32;
     /// a < b; false for NaN
     fn lt(self, a: Self::V, b: Self::V) -> Self::Mask;
     /// Not a < b; true for NaN
@@ -247,6 +249,7 @@ mod tests {
             close(s.select(middle, vb, vc), &|i| if a[i] < 0.0 { b[i] } else { c[i] });
             let nan = s.max(s.splat(1.0), s.splat(f32::NAN));
             assert!(s.floats(&[nan]).iter().all(|x| x.is_nan()));
+            assert!((s.total(vb) - b.iter().sum::<f32>()).abs() < 1e-5 * s.total(vb));
             let mut stored = vec![0.0; S::LANES + 1];
             s.store(vb, &mut stored[1..]);
             assert_eq!(stored[1..], b[..]);

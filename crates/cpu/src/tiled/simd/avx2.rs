@@ -112,6 +112,15 @@ impl Simd for Avx2 {
         unsafe { _mm256_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(x) }
     }
     #[inline(always)]
+    fn total(self, x: __m256) -> f32 {
+        // SAFETY: see `splat`.
+        unsafe {
+            let four = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps::<1>(x));
+            let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+            _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)))
+        }
+    }
+    #[inline(always)]
     fn lt(self, a: __m256, b: __m256) -> __m256 {
         // SAFETY: see `splat`.
         unsafe { _mm256_cmp_ps::<_CMP_LT_OQ>(a, b) }

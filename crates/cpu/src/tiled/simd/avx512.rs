@@ -111,6 +111,11 @@ impl Simd for Avx512 {
         unsafe { _mm512_roundscale_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(x) }
     }
     #[inline(always)]
+    fn total(self, x: __m512) -> f32 {
+        // SAFETY: see `splat`.
+        unsafe { _mm512_reduce_add_ps(x) }
+    }
+    #[inline(always)]
     fn lt(self, a: __m512, b: __m512) -> __mmask16 {
         // SAFETY: see `splat`.
         unsafe { _mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b) }

@@ -91,6 +91,10 @@ impl Simd for Portable {
         each(x, x, |x, _| (x + MAGIC) - MAGIC)
     }
     #[inline(always)]
+    fn total(self, x: Four) -> f32 {
+        (x.0[0] + x.0[2]) + (x.0[1] + x.0[3])
+    }
+    #[inline(always)]
     fn lt(self, a: Four, b: Four) -> [bool; 4] {
         compare(a, b, |a, b| a < b)
     }
