@@ -3,8 +3,8 @@
 use crate::exit::Exit;
 use crate::print;
 use clap::builder::PossibleValue;
-use contattn_core::{Engine, EngineError, Feature};
-use contattn_cpu::Plain;
+use contattn_core::{Engine, EngineError, Feature, Open};
+use contattn_cpu::{Plain, Tiled};
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -35,6 +35,11 @@ const ENGINES: &[Entry] = &[
         name: "plain-f32",
         about: "the same in f32: what f32 kernels are measured against",
         open: || Ok(Box::new(Plain::<f32>::new())),
+    },
+    Entry {
+        name: "tiled",
+        about: "SIMD kernels in f32 on all cores, with the fastest instruction set of this machine",
+        open: || Ok(Box::new(Tiled::open(contattn_cpu::tiled::Options::default())?)),
     },
 ];
 

@@ -25,8 +25,9 @@ Verifies every equation of the derivation, and the operator's laws, with proven 
 
 Each theorem computes both of its sides at 128 bits and guard, by ways that share no formula, on
 generated instances. It holds where both enclosures overlap on all of them and none is wider than
-2^-100 of its size. `=` marks identities that were also proven over the rationals. The verdicts are the
-same from every run. Exit code 0: all hold; 1: one does not.";
+2^-100 of its size. `=` marks identities that were also proven over the rationals; `proof` names
+the machine-checked proof of the same statement (docs/proofs.md). The verdicts are the same from every
+run. Exit code 0: all hold; 1: one does not.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -83,7 +84,11 @@ fn table(verdicts: &[Verdict]) -> String {
         let equation = verdict.equation.map_or(String::new(), |n| format!("({})", n.trim_matches(['(', ')'])));
         let widest = verdict.widest_log2.map_or("exact".to_owned(), |log| format!("2^{:.0}", log.ceil()));
         let proven = if verdict.exact == Some(true) { "=" } else { " " };
-        let said = if verdict.holds { "holds" } else { "FAILS" };
+        let numerically = if verdict.holds { "holds" } else { "FAILS" };
+        let said = match verdict.proof {
+            Some(proof) => format!("{numerically}; proof: {proof}"),
+            None => numerically.to_owned(),
+        };
         let mut lines = wrapped(verdict.statement).into_iter();
         let first = lines.next().unwrap_or_default();
         text += &format!(

@@ -25,5 +25,7 @@
 //! ```
 
 pub mod plain;
+pub mod tiled;
 
 pub use plain::Plain;
+pub use tiled::Tiled;

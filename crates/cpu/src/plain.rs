@@ -73,6 +73,49 @@ impl<T: Real> Pass<'_, T> {
         let nodes = self.problem.nodes(self.batch);
         row::forward(self.problem.rule(), nodes, &self.seen(row), q, domain, want_bias)
     }
+
+    /// Adds what a row gives to the gradients; returns its dL/dq.
+    fn backward(
+        &self,
+        row: usize,
+        upstream: &Upstream<'_>,
+        q: &mut Vec<T>,
+        g: &mut Vec<T>,
+        sums: &mut backward::Sums<T>,
+    ) -> Vec<T> {
+        let result = self.forward(row, q, false);
+        operands::read_row(upstream.o(), self.batch, self.head, row, g);
+        let g_lse = upstream.lse().map_or(T::ZERO, |lse| operands::into(lse.get(self.batch, self.head, row, 0)));
+        backward::backward(self.problem.rule(), &result, &self.seen(row), q, g, g_lse, sums)
+    }
+}
+
+/// Gradients of some rows of one (batch, head), for an engine that leaves those rows to this one.
+pub(crate) struct SomeRows<'p, T> {
+    problem: &'p Problem<'p>,
+    operands: Operands<T>,
+    batch: usize,
+    head: usize,
+    sums: backward::Sums<T>,
+}
+
+impl<'p, T: Real> SomeRows<'p, T> {
+    pub(crate) fn new(problem: &'p Problem<'p>, batch: usize, head: usize) -> Result<SomeRows<'p, T>, EngineError> {
+        let operands = Operands::read(problem, batch, problem.shape().kv_head(head))?;
+        let sums = backward::Sums::new(problem.shape())?;
+        Ok(SomeRows { problem, operands, batch, head, sums })
+    }
+
+    /// Adds what one row gives; returns its dL/dq.
+    pub(crate) fn add(&mut self, row: usize, upstream: &Upstream<'_>) -> Vec<T> {
+        let pass = Pass { problem: self.problem, operands: &self.operands, batch: self.batch, head: self.head };
+        pass.backward(row, upstream, &mut Vec::new(), &mut Vec::new(), &mut self.sums)
+    }
+
+    /// dk and dv of nodes 0..n, and dL/dD of segments 1..n, so far.
+    pub(crate) fn sums(&self) -> (&[T], &[T], &[f64]) {
+        (&self.sums.dk, &self.sums.dv, &self.sums.durations)
+    }
 }
 
 /// Calls `body` for every batch and head with the operands of its key/value head, which are read once for each.
@@ -192,8 +235,8 @@ impl<T: Real> Engine for Plain<T> {
         let shape = problem.shape();
         let Shape { batch, heads, kv_heads, queries, keys, head_dim, value_dim } = shape;
         let mut dq: Vec<T> = reserve("dq", count(&[batch, heads, queries, head_dim]))?;
-        let mut dk = zeros("dk", count(&[batch, kv_heads, keys, head_dim]))?;
-        let mut dv = zeros("dv", count(&[batch, kv_heads, keys, value_dim]))?;
+        let mut dk: Vec<T> = zeros("dk", count(&[batch, kv_heads, keys, head_dim]))?;
+        let mut dv: Vec<T> = zeros("dv", count(&[batch, kv_heads, keys, value_dim]))?;
         let mut sink_dk = zeros("dk of the sink", count(&[batch, kv_heads, head_dim]))?;
         let mut sink_dv = zeros("dv of the sink", count(&[batch, kv_heads, value_dim]))?;
         let (duration_shape, duration_rows) = match &problem.spec().timeline {
@@ -206,18 +249,9 @@ impl<T: Real> Engine for Plain<T> {
         let mut watch = Watch::new(monitor, shape);
         let (mut q, mut g) = (Vec::new(), Vec::new());
         for_each_head(problem, |pass| {
-            let mut sums = backward::Sums {
-                dk: zeros("dk", count(&[keys + 1, head_dim]))?,
-                dv: zeros("dv", count(&[keys + 1, value_dim]))?,
-                durations: vec![0.0; keys],
-            };
+            let mut sums = backward::Sums::new(shape)?;
             for row in 0..queries {
-                let result = pass.forward(row, &mut q, false);
-                operands::read_row(upstream.o(), pass.batch, pass.head, row, &mut g);
-                let g_lse =
-                    upstream.lse().map_or(T::ZERO, |lse| operands::into(lse.get(pass.batch, pass.head, row, 0)));
-                let seen = pass.seen(row);
-                dq.extend(backward::backward(problem.rule(), &result, &seen, &q, &g, g_lse, &mut sums));
+                dq.extend(pass.backward(row, upstream, &mut q, &mut g, &mut sums));
                 watch.row_done()?;
             }
             // Query heads of one key/value head add up, in their order.

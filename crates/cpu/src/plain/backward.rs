@@ -2,7 +2,7 @@
 
 use super::row::{Kind, Row, Seen, Sum, Term};
 
-use contattn_core::{MovingEdge, Place, Real, Rule};
+use contattn_core::{EngineError, MovingEdge, Place, Real, Rule, Shape};
 
 /// The gradients that rows of one (batch, head) add to, in the engine's type. Index 0 of `dk` and `dv` is the sink.
 pub(crate) struct Sums<T> {
@@ -12,6 +12,17 @@ pub(crate) struct Sums<T> {
     pub(crate) dv: Vec<T>,
     /// n, for D_1..D_n: sums over many rows and heads, kept in f64
     pub(crate) durations: Vec<f64>,
+}
+
+impl<T: Real> Sums<T> {
+    pub(crate) fn new(shape: Shape) -> Result<Sums<T>, EngineError> {
+        let Shape { keys, head_dim, value_dim, .. } = shape;
+        Ok(Sums {
+            dk: super::zeros("dk", super::count(&[keys + 1, head_dim]))?,
+            dv: super::zeros("dv", super::count(&[keys + 1, value_dim]))?,
+            durations: vec![0.0; keys],
+        })
+    }
 }
 
 /// Adds what one row gives for upstream gradients g and g_lse; returns dL/dq.

@@ -232,7 +232,7 @@ pub(super) fn limits() -> Vec<Theorem> {
             latex: r"o_{\mathrm{Step}} - o_{\mathrm{Linear}} = O(h)",
             left: "Step on 128 and 256 parts of each segment",
             right: "Linear",
-            proof: None,
+            proof: Some("step_first_order"),
             check: refinement::step,
         },
         Theorem {
@@ -243,7 +243,7 @@ pub(super) fn limits() -> Vec<Theorem> {
             latex: r"o_{\mathrm{Trapezoid}} - o_{\mathrm{Linear}} = O(h^2)",
             left: "Trapezoid on 128 and 256 parts of each segment",
             right: "Linear",
-            proof: Some("trapezoid_output_error"),
+            proof: Some("trapezoid_second_order"),
             check: refinement::trapezoid,
         },
     ]

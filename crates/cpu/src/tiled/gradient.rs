@@ -1,0 +1,354 @@
+//! How the backward pass is split into units of work, and how their sums are added up.
+//!
+//! A unit is a part of the blocks of the query heads of one key/value head, with sums of dK, dV and dD of its own. The shape
+//! alone decides how many parts there are, and parts are added in their order: the bits do not depend on threads.
+
+use super::backward::{self, Block, Gradients, Known, Scratch, padded};
+use super::forward::RowSum;
+use super::head::{MOST_LANES, SinkRows};
+use super::segment::{self, SegmentRule};
+use super::sight::Kind;
+use super::simd::{Kernel, Simd, VECTORS};
+use super::threads::Watch;
+use super::{Call, Forward, Place, Tiled, operands, tensor};
+use crate::plain::SomeRows;
+use contattn_core::engine::reserve;
+use contattn_core::{
+    Dtype, Elements, EngineError, Gradient, Monitor, Output, Problem, Rule, Shape, Sink, SinkGradient, Timeline,
+    Upstream,
+};
+
+/// Units for which a problem is split, where it has fewer key/value heads.
+const UNITS: usize = 8;
+/// Fewest blocks of a unit: each unit costs memory for dK and dV, and a pass over them.
+const FEWEST_BLOCKS: usize = 12;
+
+/// o and lse of a forward pass as they were returned, where they are as good as computed again: lse in f32 is off by u |lse|,
+/// and all weights with it, so large ones are not taken; nor are results of 16 bits. Nor where durations differ so much that
+/// the forward pass may have left rows to the plain engine.
+pub(super) fn usable(call: &Call<'_>, saved: &Output) -> Option<Forward> {
+    const LARGEST: f64 = 64.0;
+    let Shape { batch, heads, queries, value_dim, .. } = call.problem.shape();
+    let durations_are_close = |batch| {
+        let nodes = call.problem.nodes(batch);
+        let durations = || (1..=nodes.len()).map(|i| nodes.duration(i));
+        durations().fold(f64::INFINITY, f64::min) > 1e-6 * durations().fold(0.0, f64::max)
+    };
+    if saved.o.shape() != [batch, heads, queries, value_dim] || !(0..call.sights.len()).all(durations_are_close) {
+        return None;
+    }
+    let o = match saved.o.elements() {
+        Elements::F32(o) => o.clone(),
+        Elements::F64(o) => o.iter().map(|&x| x as f32).collect(),
+        _ => return None,
+    };
+    let lse = saved.lse.to_f64();
+    let fits = |(at, &lse): (usize, &f64)| {
+        let (batch, row) = (at / (heads * queries), at % queries);
+        let table = if call.sights.len() == 1 { 0 } else { batch };
+        // Of rows that are not finite the kernel takes care.
+        call.sights[table].rows[row].kind != Kind::Curve || lse.is_nan() || lse.abs() <= LARGEST
+    };
+    let exponent = |at: usize| f64::from(call.durations(at / (heads * queries)).exponent);
+    let sum = |(at, &lse): (usize, &f64)| {
+        let lse = lse - exponent(at) * std::f64::consts::LN_2;
+        let m = lse as f32;
+        RowSum { m, z: libm::exp(lse - f64::from(m)) as f32 }
+    };
+    if !lse.iter().enumerate().all(fits) {
+        return None;
+    }
+    let sums = lse.iter().enumerate().map(sum).collect();
+    Some(Forward { o, sums, lse, careful: Vec::new() })
+}
+
+/// One block of queries with its part of dq.
+struct UnitBlock<'o> {
+    head: usize,
+    start: usize,
+    dq: &'o mut [f32],
+}
+
+/// A share of the backward pass.
+struct Unit<'o> {
+    batch: usize,
+    blocks: Vec<UnitBlock<'o>>,
+    sums: Gradients,
+    /// rows that are left to the plain engine
+    careful: Vec<Place>,
+}
+
+/// The blocks of one unit.
+struct UnitKernel<'k, 'o> {
+    call: &'k Call<'k>,
+    upstream: &'k Upstream<'k>,
+    known: &'k Forward,
+    unit: &'k mut Unit<'o>,
+    watch: &'k Watch<'k>,
+}
+
+impl Kernel for UnitKernel<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        match self.call.problem.rule() {
+            #[cfg(test)]
+            Rule::Linear if self.call.spoilt => self.run_rule::<S, super::mistakes::Spoilt>(s),
+            Rule::Step => self.run_rule::<S, segment::Step>(s),
+            Rule::Trapezoid => self.run_rule::<S, segment::Trapezoid>(s),
+            Rule::Linear | Rule::Taylor(_) => self.run_rule::<S, segment::Linear>(s),
+        }
+    }
+}
+
+impl UnitKernel<'_, '_> {
+    #[inline(always)]
+    fn run_rule<S: Simd, R: SegmentRule>(self, s: S) {
+        let Shape { heads, queries: queries_of_head, keys, head_dim, value_dim, .. } = self.call.problem.shape();
+        let key_width = head_dim.next_multiple_of(operands::MULTIPLE);
+        let mut scratch = Scratch::new(s, head_dim, value_dim, keys);
+        let group = backward::group(VECTORS * S::LANES, head_dim, value_dim);
+        let mut blocks: Vec<Block<S>> = Vec::new();
+        blocks.resize_with(group, || Block::new(s, head_dim, key_width, value_dim));
+        let unit = self.unit;
+        let mut rest = unit.blocks.as_mut_slice();
+        while let Some(first) = rest.first() {
+            let (name, sums) = (first.head, &mut unit.sums);
+            let together = rest.iter().take(group).take_while(|block| block.head == name).count();
+            let (these, others) = rest.split_at_mut(together);
+            rest = others;
+            let head = self.call.head(unit.batch, name);
+            for (queries, block) in these.iter().zip(&mut blocks) {
+                let count = queries.dq.len() / head_dim;
+                let at = (unit.batch * heads + name) * queries_of_head + queries.start;
+                let known = Known {
+                    o: &self.known.o[at * value_dim..][..count * value_dim],
+                    sums: &self.known.sums[at..at + count],
+                };
+                block.careful.fill(false);
+                mark_careful(&head, self.known, unit.batch, queries, count, &mut block.careful);
+                backward::open::<S, R>(s, &head, self.upstream, queries.start, known, block, &mut scratch, sums);
+            }
+            backward::pass::<S, R>(s, &head, &mut blocks[..together], &mut scratch, sums);
+            for (queries, block) in these.iter_mut().zip(&mut blocks) {
+                backward::close(s, &head, block, sums, queries.dq);
+                let count = queries.dq.len() / head_dim;
+                let left = (0..count).filter(|&lane| block.careful[lane]);
+                unit.careful.extend(left.map(|lane| (unit.batch, name, queries.start + lane)));
+                if self.watch.done(count) {
+                    return;
+                }
+            }
+        }
+        let nodes = self.call.problem.nodes(unit.batch);
+        let own_only = !R::READS_LEFT;
+        // What tiles added for segments that are not theirs means nothing.
+        let taken = |i: usize| nodes.left_node(i).is_some_and(|left| own_only || left > 0);
+        scratch.drain_durations(s, &mut unit.sums.durations, taken);
+    }
+}
+
+/// Rows that the forward pass left to the plain engine, and those that read something that is not finite.
+fn mark_careful(
+    head: &super::Head<'_>,
+    known: &Forward,
+    batch: usize,
+    block: &UnitBlock<'_>,
+    count: usize,
+    careful: &mut [bool; MOST_LANES],
+) {
+    let from = known.careful.partition_point(|&place| place < (batch, block.head, block.start));
+    for &(b, h, row) in &known.careful[from..] {
+        if (b, h) != (batch, block.head) || row >= block.start + count {
+            break;
+        }
+        // A point without duration is no sum that could have failed.
+        careful[row - block.start] = !matches!(head.sights.rows[row].kind, Kind::Point(_));
+    }
+    let poisoned = !(head.store.key_poison.is_empty() && head.store.value_poison.is_empty());
+    for (lane, careful) in careful.iter_mut().enumerate().take(count).filter(|_| poisoned) {
+        let row = block.start + lane;
+        *careful |= match head.sights.rows[row].kind {
+            Kind::Empty => false,
+            Kind::Point(_) => true,
+            Kind::Curve => head.key_is_poisoned(row) || head.poisoned_columns(row).next().is_some(),
+        };
+    }
+}
+
+/// All gradients in f32, row-major.
+pub(super) struct Numbers {
+    dq: Vec<f32>,
+    dk: Vec<f32>,
+    dv: Vec<f32>,
+    sink_dk: Vec<f32>,
+    sink_dv: Vec<f32>,
+    durations: Vec<f64>,
+}
+
+fn zeros(what: &'static str, lengths: &[usize]) -> Result<Vec<f32>, EngineError> {
+    let mut zeros = reserve(what, lengths.iter().map(|&n| n as u128).product())?;
+    zeros.resize(lengths.iter().product(), 0.0);
+    Ok(zeros)
+}
+
+/// Adds padded rows to rows without padding.
+fn add_rows(sums: &mut [f32], width: usize, rows: &[f32], padded: usize) {
+    for (sums, row) in sums.chunks_exact_mut(width).zip(rows.chunks_exact(padded)) {
+        for (sum, &x) in sums.iter_mut().zip(row) {
+            *sum += x;
+        }
+    }
+}
+
+/// dL/dD is one row for each batch, or one that all share.
+fn duration_rows(problem: &Problem<'_>) -> usize {
+    match &problem.spec().timeline {
+        Timeline::Durations(series) | Timeline::Times(series) if series.batch().is_some() => problem.shape().batch,
+        _ => 1,
+    }
+}
+
+impl Tiled {
+    pub(super) fn gradient_numbers(
+        &self,
+        call: &Call<'_>,
+        upstream: &Upstream<'_>,
+        known: &Forward,
+        monitor: &dyn Monitor,
+    ) -> Result<Numbers, EngineError> {
+        let Shape { batch, heads, kv_heads, queries, keys, head_dim, value_dim } = call.problem.shape();
+        let mut numbers = Numbers {
+            dq: zeros("dq", &[batch, heads, queries, head_dim])?,
+            dk: zeros("dk", &[batch, kv_heads, keys, head_dim])?,
+            dv: zeros("dv", &[batch, kv_heads, keys, value_dim])?,
+            sink_dk: zeros("dk of the sink", &[batch, kv_heads, head_dim])?,
+            sink_dv: zeros("dv of the sink", &[batch, kv_heads, value_dim])?,
+            durations: vec![0.0; duration_rows(call.problem) * keys],
+        };
+        let block = self.backend.block();
+        let per_head = queries.div_ceil(block);
+        let blocks = per_head * (heads / kv_heads);
+        let group = backward::group(block, head_dim, value_dim);
+        let parts = UNITS.div_ceil((batch * kv_heads).max(1)).min(blocks / FEWEST_BLOCKS).max(1);
+        let mut units = Vec::with_capacity(batch * kv_heads * parts);
+        for at in 0..batch * kv_heads * parts {
+            units.push(Unit {
+                batch: at / (kv_heads * parts),
+                blocks: Vec::new(),
+                sums: Gradients {
+                    dk: zeros("dk", &[keys, padded(head_dim)])?,
+                    dv: zeros("dv", &[keys, padded(value_dim)])?,
+                    sink_dk: vec![0.0; padded(head_dim)],
+                    sink_dv: vec![0.0; padded(value_dim)],
+                    durations: vec![0.0; keys],
+                },
+                careful: Vec::new(),
+            });
+        }
+        if queries > 0 {
+            for (at, dq) in numbers.dq.chunks_exact_mut(queries * head_dim).enumerate() {
+                let (batch, head) = (at / heads, at % heads);
+                let kv_head = call.problem.shape().kv_head(head);
+                let in_group = head % (heads / kv_heads);
+                for (i, dq) in dq.chunks_mut(block * head_dim).enumerate() {
+                    // Parts take every so many-th group of blocks, so that the later rows of a causal window are spread evenly.
+                    let part = (in_group * per_head + i) / group % parts;
+                    let unit = &mut units[(batch * kv_heads + kv_head) * parts + part];
+                    unit.blocks.push(UnitBlock { head, start: i * block, dq });
+                }
+            }
+        }
+        let watch = Watch::new(monitor, batch as u64 * heads as u64 * queries as u64);
+        self.threads.for_each(&mut units, |_, unit| {
+            self.backend.run(UnitKernel { call, upstream, known, unit, watch: &watch });
+        });
+        watch.finish()?;
+        let mut careful: Vec<Place> = Vec::new();
+        let mut sums = Vec::with_capacity(units.len());
+        for unit in units {
+            careful.extend(unit.careful);
+            sums.push(unit.sums);
+        }
+        for (at, sums) in sums.iter().enumerate() {
+            numbers.add(call, at / (kv_heads * parts), at / parts, sums);
+        }
+        careful.sort_unstable();
+        numbers.add_carefully(call.problem, upstream, &careful, monitor)?;
+        Ok(numbers)
+    }
+}
+
+impl Numbers {
+    /// Adds the sums of a unit of key/value head `kv`, counted over all batches.
+    fn add(&mut self, call: &Call<'_>, batch: usize, kv: usize, sums: &Gradients) {
+        let Shape { keys, head_dim, value_dim, .. } = call.problem.shape();
+        add_rows(&mut self.dk[kv * keys * head_dim..][..keys * head_dim], head_dim, &sums.dk, padded(head_dim));
+        add_rows(&mut self.dv[kv * keys * value_dim..][..keys * value_dim], value_dim, &sums.dv, padded(value_dim));
+        if matches!(call.stores[kv].sink, SinkRows::Given { .. }) {
+            add_rows(&mut self.sink_dk[kv * head_dim..][..head_dim], head_dim, &sums.sink_dk, padded(head_dim));
+            add_rows(&mut self.sink_dv[kv * value_dim..][..value_dim], value_dim, &sums.sink_dv, padded(value_dim));
+        }
+        let unit = libm::ldexp(1.0, -call.head(batch, 0).durations.exponent);
+        self.add_durations(batch, keys, sums.durations.iter().map(|&x| x * unit));
+    }
+
+    fn add_durations(&mut self, batch: usize, keys: usize, changes: impl Iterator<Item = f64>) {
+        let at = if self.durations.len() > keys { batch } else { 0 };
+        for (sum, x) in self.durations[at * keys..][..keys].iter_mut().zip(changes) {
+            *sum += x;
+        }
+    }
+
+    /// Rows that need care, in their order.
+    fn add_carefully(
+        &mut self,
+        problem: &Problem<'_>,
+        upstream: &Upstream<'_>,
+        places: &[Place],
+        monitor: &dyn Monitor,
+    ) -> Result<(), EngineError> {
+        let shape = problem.shape();
+        let Shape { heads, kv_heads, queries, keys, head_dim, value_dim, .. } = shape;
+        for group in places.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+            let (batch, head, _) = group[0];
+            let mut rows = SomeRows::<f32>::new(problem, batch, head)?;
+            for &(_, _, row) in group {
+                if monitor.is_cancelled() {
+                    return Err(EngineError::Cancelled);
+                }
+                let dq = rows.add(row, upstream);
+                self.dq[((batch * heads + head) * queries + row) * head_dim..][..head_dim].copy_from_slice(&dq);
+            }
+            let kv = batch * kv_heads + shape.kv_head(head);
+            let (dk, dv, durations) = rows.sums();
+            add_rows(&mut self.sink_dk[kv * head_dim..][..head_dim], head_dim, &dk[..head_dim], head_dim);
+            add_rows(&mut self.sink_dv[kv * value_dim..][..value_dim], value_dim, &dv[..value_dim], value_dim);
+            let (dk, dv) = (&dk[head_dim..], &dv[value_dim..]);
+            add_rows(&mut self.dk[kv * keys * head_dim..][..keys * head_dim], head_dim, dk, head_dim);
+            add_rows(&mut self.dv[kv * keys * value_dim..][..keys * value_dim], value_dim, dv, value_dim);
+            self.add_durations(batch, keys, durations.iter().copied());
+        }
+        Ok(())
+    }
+
+    pub(super) fn into_gradient(self, problem: &Problem<'_>, dtype: Dtype) -> Gradient {
+        let Shape { batch, heads, kv_heads, queries, keys, head_dim, value_dim } = problem.shape();
+        let sink = matches!(problem.sink(), Sink::Given { .. }).then(|| SinkGradient {
+            dk: tensor(&[batch, kv_heads, 1, head_dim], dtype, self.sink_dk),
+            dv: tensor(&[batch, kv_heads, 1, value_dim], dtype, self.sink_dv),
+        });
+        let per_batch = duration_rows(problem) == batch
+            && matches!(&problem.spec().timeline,
+                Timeline::Durations(series) | Timeline::Times(series) if series.batch().is_some());
+        let duration_shape = if per_batch { vec![batch, keys] } else { vec![keys] };
+        Gradient {
+            dq: tensor(&[batch, heads, queries, head_dim], dtype, self.dq),
+            dk: tensor(&[batch, kv_heads, keys, head_dim], dtype, self.dk),
+            dv: tensor(&[batch, kv_heads, keys, value_dim], dtype, self.dv),
+            sink,
+            durations: Some(tensor(&duration_shape, dtype.lse(), self.durations)),
+        }
+    }
+}

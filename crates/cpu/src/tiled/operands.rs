@@ -1,0 +1,151 @@
+//! Keys and values of one key/value head as rows of `f32`: read where they lie, or a copy.
+
+use contattn_core::{Element, EngineError, TensorView, View, engine::reserve};
+use std::borrow::Cow;
+
+/// Widths are multiples of this, so that register tiles need no remainder.
+pub(crate) const MULTIPLE: usize = 8;
+
+/// The rows of nodes 1..n. Every number is finite, but of [`Rows::unread`].
+#[derive(Debug)]
+pub(crate) struct Rows<'a> {
+    data: Cow<'a, [f32]>,
+    /// where node 1 begins
+    base: usize,
+    stride: usize,
+    /// a multiple of [`MULTIPLE`]; columns beyond the tensor's own are zeros
+    width: usize,
+}
+
+/// An element that is NaN or infinite, of a node that some row may read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Poison {
+    pub(crate) node: usize,
+    pub(crate) column: usize,
+}
+
+impl<'a> Rows<'a> {
+    /// Reads nodes 1..n of one key/value head. `stand_in` says whose row stands for a node's own where no row reads that
+    /// node (`values` of such nodes are zeros): its scores then cannot be larger than those of nodes that are read. Elements
+    /// that are not finite are listed, and zero in the rows.
+    pub(crate) fn read(
+        what: &'static str,
+        view: &'a TensorView<'a>,
+        batch: usize,
+        kv_head: usize,
+        stand_in: Option<&[usize]>,
+    ) -> Result<(Rows<'a>, Vec<Poison>), EngineError> {
+        let [_, _, n, columns] = view.shape();
+        if let TensorView::F32(view) = view
+            && stand_in.is_none()
+            && let Some(rows) = Rows::borrow(view, batch, kv_head)
+            && (1..=n).all(|node| is_finite(&rows.row(node)[..columns]))
+        {
+            return Ok((rows, Vec::new()));
+        }
+        let width = columns.next_multiple_of(MULTIPLE);
+        let mut data = reserve(what, n as u128 * width as u128)?;
+        data.resize(n * width, 0.0);
+        let mut poison = Vec::new();
+        for node in 1..=n {
+            let source = stand_in.map_or(node, |of| of[node - 1]);
+            if source == 0 {
+                continue;
+            }
+            let row = &mut data[(node - 1) * width..][..columns];
+            read_row(view, batch, kv_head, source - 1, row);
+            if !is_finite(row) {
+                for (column, x) in row.iter_mut().enumerate().filter(|(_, x)| !x.is_finite()) {
+                    *x = 0.0;
+                    if source == node {
+                        poison.push(Poison { node, column });
+                    }
+                }
+            }
+        }
+        Ok((Rows { data: Cow::Owned(data), base: 0, stride: width, width }, poison))
+    }
+
+    /// The tensor itself, where its rows can be read as they lie; whether they are finite is not looked at.
+    pub(crate) fn unread(view: &TensorView<'a>, batch: usize, kv_head: usize) -> Option<Rows<'a>> {
+        if let TensorView::F32(view) = view { Rows::borrow(view, batch, kv_head) } else { None }
+    }
+
+    fn borrow(view: &View<'a, f32>, batch: usize, kv_head: usize) -> Option<Rows<'a>> {
+        let [_, _, n, columns] = view.shape();
+        if n == 0 || !columns.is_multiple_of(MULTIPLE) || view.strides()[3] != 1 {
+            return None;
+        }
+        let stride = usize::try_from(view.strides()[2]).ok()?;
+        Some(Rows {
+            data: Cow::Borrowed(view.data()),
+            base: view.row_offset(batch, kv_head, 0),
+            stride,
+            width: columns,
+        })
+    }
+
+    /// The row of a node, from 1.
+    #[inline(always)]
+    pub(crate) fn row(&self, node: usize) -> &[f32] {
+        &self.data[self.base + (node - 1) * self.stride..][..self.width]
+    }
+
+    /// M columns of a node's row.
+    #[inline(always)]
+    pub(crate) fn part<const M: usize>(&self, node: usize, column: usize) -> &[f32; M] {
+        let at = self.base + (node - 1) * self.stride + column;
+        self.data[at..at + M].try_into().expect("M columns")
+    }
+}
+
+/// Whether no number is NaN or infinite.
+#[inline(always)]
+pub(crate) fn is_finite(x: &[f32]) -> bool {
+    // 0 x is 0 for finite x and NaN for others; eight sums at once, which compilers turn into vectors.
+    let mut sums = [0.0f32; 8];
+    let mut chunks = x.chunks_exact(8);
+    for chunk in &mut chunks {
+        for i in 0..8 {
+            sums[i] += 0.0 * chunk[i];
+        }
+    }
+    sums.iter().sum::<f32>() == 0.0 && chunks.remainder().iter().all(|x| x.is_finite())
+}
+
+/// One row in `f32`, each number rounded once; finite numbers stay finite.
+pub(crate) fn read_row(view: &TensorView<'_>, batch: usize, head: usize, row: usize, out: &mut [f32]) {
+    fn convert<T: Element>(view: &View<'_, T>, batch: usize, head: usize, row: usize, out: &mut [f32]) {
+        match view.row_slice(batch, head, row) {
+            Some(slice) => {
+                for (o, x) in out.iter_mut().zip(slice) {
+                    *o = narrow(x.widen());
+                }
+            }
+            None => {
+                for (o, x) in out.iter_mut().zip(view.row(batch, head, row)) {
+                    *o = narrow(x.widen());
+                }
+            }
+        }
+    }
+    match view {
+        TensorView::F32(view) => match view.row_slice(batch, head, row) {
+            Some(slice) => out.copy_from_slice(slice),
+            None => {
+                for (o, x) in out.iter_mut().zip(view.row(batch, head, row)) {
+                    *o = x;
+                }
+            }
+        },
+        TensorView::F64(view) => convert(view, batch, head, row, out),
+        TensorView::F16(view) => convert(view, batch, head, row, out),
+        TensorView::BF16(view) => convert(view, batch, head, row, out),
+    }
+}
+
+/// Rounds to `f32`; a finite number stays finite.
+fn narrow(x: f64) -> f32 {
+    let rounded = x as f32;
+    if rounded.is_finite() || !x.is_finite() { rounded } else { f32::MAX.copysign(rounded) }
+}

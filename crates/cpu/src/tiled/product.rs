@@ -1,0 +1,206 @@
+//! The products of a block, in tiles of registers: queries on lanes, one key element at a time in all of them.
+
+use super::operands::Rows;
+use super::simd::{Lanes, Simd, VECTORS};
+
+/// A row of zeros.
+#[inline(always)]
+pub(crate) fn zeros<S: Simd>(s: S) -> Lanes<S::V> {
+    [s.splat(0.0); VECTORS]
+}
+
+/// M rows times all queries: out[m][lane] = sum_c rows[m][c] q[c][lane].
+#[inline(always)]
+fn dots<S: Simd, const M: usize>(s: S, rows: [&[f32]; M], q: &[Lanes<S::V>]) -> [Lanes<S::V>; M] {
+    let width = q.len();
+    let rows: [&[f32]; M] = std::array::from_fn(|m| &rows[m][..width]);
+    let mut sums = [zeros(s); M];
+    for (c, q) in q.iter().enumerate() {
+        for m in 0..M {
+            let k = s.splat(rows[m][c]);
+            for v in 0..VECTORS {
+                sums[m][v] = s.fma(k, q[v], sums[m][v]);
+            }
+        }
+    }
+    sums
+}
+
+/// One row times all queries.
+#[inline(always)]
+pub(crate) fn dot<S: Simd>(s: S, row: &[f32], q: &[Lanes<S::V>]) -> Lanes<S::V> {
+    dots::<S, 1>(s, [row], q)[0]
+}
+
+/// Rows first.. times all queries, one row of `out` for each; returns the largest of each lane and `max`.
+#[inline(always)]
+pub(crate) fn scores<S: Simd>(
+    s: S,
+    rows: &Rows<'_>,
+    first: usize,
+    q: &[Lanes<S::V>],
+    out: &mut [Lanes<S::V>],
+    max: Lanes<S::V>,
+) -> Lanes<S::V> {
+    if S::TALL {
+        scores_by::<S, 8>(s, rows, first, q, out, max)
+    } else {
+        scores_by::<S, 4>(s, rows, first, q, out, max)
+    }
+}
+
+#[inline(always)]
+fn scores_by<S: Simd, const M: usize>(
+    s: S,
+    rows: &Rows<'_>,
+    first: usize,
+    q: &[Lanes<S::V>],
+    out: &mut [Lanes<S::V>],
+    mut max: Lanes<S::V>,
+) -> Lanes<S::V> {
+    let last = first + out.len() - 1;
+    for (group, out) in out.chunks_mut(M).enumerate() {
+        // Beyond the last row the last one is taken again, so that a tile of any height takes the same way.
+        let tile = std::array::from_fn(|m| rows.row((first + group * M + m).min(last)));
+        let sums = dots::<S, M>(s, tile, q);
+        if let Ok(out) = <&mut [Lanes<S::V>; M]>::try_from(&mut *out) {
+            *out = sums;
+        } else {
+            for (out, sum) in out.iter_mut().zip(&sums) {
+                *out = *sum;
+            }
+        }
+        for m in 0..M {
+            for v in 0..VECTORS {
+                max[v] = s.max(sums[m][v], max[v]);
+            }
+        }
+    }
+    max
+}
+
+/// out[c][lane] = factor[lane] out[c][lane] + sum_i rows[first + i][c] weights[i][lane]; a factor of `None` is 1.
+#[inline(always)]
+pub(crate) fn accumulate<S: Simd>(
+    s: S,
+    rows: &Rows<'_>,
+    first: usize,
+    weights: &[Lanes<S::V>],
+    factor: Option<Lanes<S::V>>,
+    out: &mut [Lanes<S::V>],
+) {
+    if S::TALL {
+        accumulate_by::<S, 8>(s, rows, first, weights, factor, out);
+    } else {
+        accumulate_by::<S, 4>(s, rows, first, weights, factor, out);
+    }
+}
+
+#[inline(always)]
+fn accumulate_by<S: Simd, const M: usize>(
+    s: S,
+    rows: &Rows<'_>,
+    first: usize,
+    weights: &[Lanes<S::V>],
+    factor: Option<Lanes<S::V>>,
+    out: &mut [Lanes<S::V>],
+) {
+    for (group, out) in out.chunks_exact_mut(M).enumerate() {
+        let mut sums = [zeros(s); M];
+        for m in 0..M {
+            for v in 0..VECTORS {
+                sums[m][v] = match factor {
+                    Some(factor) => s.mul(out[m][v], factor[v]),
+                    None => out[m][v],
+                };
+            }
+        }
+        for (i, w) in weights.iter().enumerate() {
+            let row = rows.part::<M>(first + i, group * M);
+            for m in 0..M {
+                let x = s.splat(row[m]);
+                for v in 0..VECTORS {
+                    sums[m][v] = s.fma(x, w[v], sums[m][v]);
+                }
+            }
+        }
+        out.copy_from_slice(&sums);
+    }
+}
+
+/// out[i][c] += sum over lanes of weights[i][lane] rows[lane][c], with the columns on lanes: no transpose.
+///
+/// `weights` has `lanes` numbers a row, `rows` one row of `columns` vectors for each lane, `out` one row of as many numbers for
+/// each row of `weights`.
+#[inline(always)]
+pub(crate) fn outer<S: Simd>(s: S, weights: &[f32], rows: &[S::V], columns: usize, out: &mut [f32]) {
+    let mut column = 0;
+    while column < columns {
+        // Four vectors of columns fill AVX-512's registers, two those of the others.
+        let step = match columns - column {
+            left if S::TALL && left >= 4 => 4,
+            left if left >= 2 => 2,
+            _ => 1,
+        };
+        match step {
+            4 => outer_columns::<S, 4>(s, weights, rows, columns, column, out),
+            2 => outer_columns::<S, 2>(s, weights, rows, columns, column, out),
+            _ => outer_columns::<S, 1>(s, weights, rows, columns, column, out),
+        }
+        column += step;
+    }
+}
+
+#[inline(always)]
+fn outer_columns<S: Simd, const N: usize>(
+    s: S,
+    weights: &[f32],
+    rows: &[S::V],
+    columns: usize,
+    column: usize,
+    out: &mut [f32],
+) {
+    const M: usize = 4;
+    let (lanes, width) = (VECTORS * S::LANES, columns * S::LANES);
+    let whole = weights.len() / (M * lanes) * M;
+    for i in (0..whole).step_by(M) {
+        outer_tile::<S, M, N>(s, &weights[i * lanes..], rows, columns, column, &mut out[i * width..]);
+    }
+    for i in whole..weights.len() / lanes {
+        outer_tile::<S, 1, N>(s, &weights[i * lanes..], rows, columns, column, &mut out[i * width..]);
+    }
+}
+
+/// M rows of weights by N vectors of columns.
+#[inline(always)]
+fn outer_tile<S: Simd, const M: usize, const N: usize>(
+    s: S,
+    weights: &[f32],
+    rows: &[S::V],
+    columns: usize,
+    column: usize,
+    out: &mut [f32],
+) {
+    let (lanes, width) = (VECTORS * S::LANES, columns * S::LANES);
+    let weights: [&[f32]; M] = std::array::from_fn(|m| &weights[m * lanes..][..lanes]);
+    let mut sums = [[s.splat(0.0); N]; M];
+    for m in 0..M {
+        for n in 0..N {
+            sums[m][n] = s.load(&out[m * width + (column + n) * S::LANES..]);
+        }
+    }
+    for (lane, row) in rows.chunks_exact(columns).enumerate().take(lanes) {
+        let row: &[S::V; N] = row[column..column + N].try_into().expect("N columns");
+        for m in 0..M {
+            let w = s.splat(weights[m][lane]);
+            for n in 0..N {
+                sums[m][n] = s.fma(w, row[n], sums[m][n]);
+            }
+        }
+    }
+    for m in 0..M {
+        for n in 0..N {
+            s.store(sums[m][n], &mut out[m * width + (column + n) * S::LANES..]);
+        }
+    }
+}

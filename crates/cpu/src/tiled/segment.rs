@@ -1,0 +1,223 @@
+//! What segments give to their two nodes, one segment for each lane: the fast twins of
+//! [`plain::segment`](crate::plain::segment).
+//!
+//! A kernel is compiled once for each rule, so that no rule pays for what it does not use.
+
+use super::simd::Simd;
+
+/// L, R and mass = L + R, in the units of the exponentials that were given.
+#[derive(Clone, Copy)]
+pub(crate) struct Shares<V> {
+    pub(crate) left: V,
+    pub(crate) right: V,
+    pub(crate) mass: V,
+}
+
+/// L, R and h, in the units of the exponentials that were given.
+#[derive(Clone, Copy)]
+pub(crate) struct Diffusing<V> {
+    pub(crate) left: V,
+    pub(crate) right: V,
+    pub(crate) diffusion: V,
+}
+
+/// What kernels have been seen to do wrong. Tests plant each, to see that it is caught.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mistake {
+    /// what a node had at the border of a tile is lost
+    DroppedCarry,
+    /// the first segment of a tile takes its left score from elsewhere
+    WrongNeighbour,
+    /// O is not scaled down when m grows
+    MissingRescale,
+    /// a tile is not visited
+    SkippedTile,
+}
+
+/// A rule as a map of segments.
+pub(crate) trait SegmentRule: Copy + 'static {
+    /// Whether a kernel makes this mistake: never, but for the rule of a test.
+    #[inline(always)]
+    fn makes(_: Mistake) -> bool {
+        false
+    }
+
+    /// Whether a segment gives anything to its left node. Where it does not, nothing is carried from one segment to the next.
+    const READS_LEFT: bool;
+
+    /// From x = a_1 - a_0, D E_0 and D E_1.
+    fn shares<S: Simd>(s: S, x: S::V, e0: S::V, e1: S::V) -> Shares<S::V>;
+
+    /// With the diffusion h, for gradients.
+    fn diffusing<S: Simd>(s: S, x: S::V, e0: S::V, e1: S::V) -> Diffusing<S::V>;
+}
+
+/// Continuous softmax attention.
+#[derive(Clone, Copy)]
+pub(crate) struct Linear;
+/// The value of the right node throughout.
+#[derive(Clone, Copy)]
+pub(crate) struct Step;
+/// Half to each end.
+#[derive(Clone, Copy)]
+pub(crate) struct Trapezoid;
+
+/// phi2(x) on [-1, 1]: degree 6, minimax in relative error, 1.5 u.
+#[inline(always)]
+fn phi2<S: Simd>(s: S, x: S::V) -> S::V {
+    let mut p = s.splat(2.496_081_3e-5);
+    p = s.fma(p, x, s.splat(2.032_548_4e-4));
+    p = s.fma(p, x, s.splat(1.389_133_5e-3));
+    p = s.fma(p, x, s.splat(8.330_93e-3));
+    p = s.fma(p, x, s.splat(4.166_651_5e-2));
+    p = s.fma(p, x, s.splat(1.666_669_5e-1));
+    s.fma(p, x, s.splat(0.5))
+}
+
+/// psi(x) on [-1, 1]: degree 6, minimax in relative error, 3.5 u.
+#[inline(always)]
+fn psi<S: Simd>(s: S, x: S::V) -> S::V {
+    let mut p = s.splat(1.924_577e-5);
+    p = s.fma(p, x, s.splat(1.526_526_2e-4));
+    p = s.fma(p, x, s.splat(9.925_223e-4));
+    p = s.fma(p, x, s.splat(5.553_672_6e-3));
+    p = s.fma(p, x, s.splat(2.499_978e-2));
+    p = s.fma(p, x, s.splat(8.333_356e-2));
+    s.fma(p, x, s.splat(1.666_666_9e-1))
+}
+
+/// Both ways of every formula, selected by |x| < 1:
+///
+/// ```text
+/// |x| < 1     L = D E0 phi2(x)         mass = D E0 + x L         R = mass - L            h = D E0 psi(x)
+/// |x| >= 1    mass = (D E1 - D E0)/x   L = (mass - D E0)/x       R = (D E1 - mass)/x     h = (R - L)/x
+/// ```
+///
+/// For |x| >= 1 each is accurate by itself (R = mass - L there would lose a factor |x|): the differences cancel by factors of
+/// at most 1.6, 2.7 and 2.4, and that of h by 6, all at |x| = 1. With exponentials good to a few roundings, L and R are good
+/// to 24 u and h to 120 u.
+impl SegmentRule for Linear {
+    const READS_LEFT: bool = true;
+
+    #[inline(always)]
+    fn shares<S: Simd>(s: S, x: S::V, e0: S::V, e1: S::V) -> Shares<S::V> {
+        let near = s.lt(s.abs(x), s.splat(1.0));
+        let r = s.recip(x);
+        let far_mass = s.mul(s.sub(e1, e0), r);
+        let left = s.select(near, s.mul(e0, phi2(s, x)), s.mul(s.sub(far_mass, e0), r));
+        let mass = s.select(near, s.fma(x, left, e0), far_mass);
+        let right = s.select(near, s.sub(mass, left), s.mul(s.sub(e1, mass), r));
+        Shares { left, right, mass }
+    }
+
+    #[inline(always)]
+    fn diffusing<S: Simd>(s: S, x: S::V, e0: S::V, e1: S::V) -> Diffusing<S::V> {
+        let near = s.lt(s.abs(x), s.splat(1.0));
+        let r = s.recip(x);
+        let far_mass = s.mul(s.sub(e1, e0), r);
+        let far_left = s.mul(s.sub(far_mass, e0), r);
+        let far_right = s.mul(s.sub(e1, far_mass), r);
+        let diffusion = s.select(near, s.mul(e0, psi(s, x)), s.mul(s.sub(far_right, far_left), r));
+        let left = s.select(near, s.mul(e0, phi2(s, x)), far_left);
+        // R - L = x h
+        let right = s.select(near, s.fma(x, diffusion, left), far_right);
+        Diffusing { left, right, diffusion }
+    }
+}
+
+/// L = 0, R = D E1, h = 0.
+impl SegmentRule for Step {
+    const READS_LEFT: bool = false;
+
+    #[inline(always)]
+    fn shares<S: Simd>(s: S, _x: S::V, _e0: S::V, e1: S::V) -> Shares<S::V> {
+        Shares { left: s.splat(0.0), right: e1, mass: e1 }
+    }
+
+    #[inline(always)]
+    fn diffusing<S: Simd>(s: S, _x: S::V, _e0: S::V, e1: S::V) -> Diffusing<S::V> {
+        Diffusing { left: s.splat(0.0), right: e1, diffusion: s.splat(0.0) }
+    }
+}
+
+/// L = D E0/2, R = D E1/2, h = 0.
+impl SegmentRule for Trapezoid {
+    const READS_LEFT: bool = true;
+
+    #[inline(always)]
+    fn shares<S: Simd>(s: S, _x: S::V, e0: S::V, e1: S::V) -> Shares<S::V> {
+        let half = s.splat(0.5);
+        let (left, right) = (s.mul(half, e0), s.mul(half, e1));
+        Shares { left, right, mass: s.add(left, right) }
+    }
+
+    #[inline(always)]
+    fn diffusing<S: Simd>(s: S, _x: S::V, e0: S::V, e1: S::V) -> Diffusing<S::V> {
+        let half = s.splat(0.5);
+        Diffusing { left: s.mul(half, e0), right: s.mul(half, e1), diffusion: s.splat(0.0) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::elementary;
+    use super::super::simd::{Backend, Isa, Kernel, Simd};
+    use super::*;
+    use crate::plain::segment::shares;
+    use contattn_core::Rule;
+
+    /// Largest relative errors, in units of u, of L, R, mass, of L, R, h, and of mass - L as R, over x from 2^-40 to 2^6 and -x.
+    struct Sweep;
+
+    impl Kernel for Sweep {
+        type Output = [f64; 8];
+        #[inline(always)]
+        fn run<S: Simd>(self, s: S) -> [f64; 8] {
+            let mut worst = [0.0f64; 8];
+            for step in 0..800_000 {
+                let size = libm::exp2(-40.0 + 46.0 * f64::from(step) / 800_000.0) as f32;
+                for x in [size, -size] {
+                    // Anchored at the larger end, as rows are at their maximum.
+                    let (a0, a1) = if x > 0.0 { (-x, 0.0) } else { (0.0, x) };
+                    let exact = shares(Rule::Linear, f64::from(a0), f64::from(a1));
+                    let (e0, e1) = (elementary::exp(s, s.splat(a0)), elementary::exp(s, s.splat(a1)));
+                    let x = s.splat(x);
+                    let (three, more) = (Linear::shares(s, x, e0, e1), Linear::diffusing(s, x, e0, e1));
+                    let naive = s.sub(three.mass, three.left);
+                    let found = [three.left, three.right, three.mass, more.left, more.right, more.diffusion, naive];
+                    let mass = exact.left + exact.right;
+                    let expected =
+                        [exact.left, exact.right, mass, exact.left, exact.right, exact.diffusion, exact.right];
+                    for (i, expected) in expected.into_iter().enumerate() {
+                        let found = f64::from(s.floats(&found)[i * S::LANES]);
+                        let error = (found / expected - 1.0).abs() * f64::from(1 << 24);
+                        worst[i] = worst[i].max(error);
+                    }
+                }
+            }
+            // Ties and extremes: halves, and nothing that is not finite.
+            let tie = [Linear::shares(s, s.splat(0.0), s.splat(1.0), s.splat(1.0)).left];
+            worst[7] = f64::from(s.floats(&tie)[0]);
+            for x in [f32::INFINITY, f32::NEG_INFINITY, 1e30, -1e30, f32::MIN_POSITIVE, 1e-40] {
+                let found = Linear::diffusing(s, s.splat(x), s.splat(1e-30), s.splat(1.0));
+                let found = [found.left, found.right, found.diffusion];
+                assert!(s.floats(&found).iter().all(|x| x.is_finite()), "x = {x}");
+            }
+            worst
+        }
+    }
+
+    #[test]
+    fn the_errors_are_as_stated() {
+        for isa in Isa::ALL {
+            if let Ok(backend) = Backend::new(isa) {
+                let worst = backend.run(Sweep);
+                for (i, bound) in [24.0, 24.0, 24.0, 24.0, 24.0, 120.0].into_iter().enumerate() {
+                    assert!(worst[i] <= bound, "{isa}: {worst:?}");
+                }
+                assert!(worst[6] > 48.0, "R = mass - L would be caught");
+                assert_eq!(worst[7], 0.5);
+            }
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! The tiled engine on every back end of this machine: the common suite, sizes around the edges of tiles, identical bits for any
+//! number of threads.
+
+use contattn_check::suite;
+use contattn_core::families::{Family, SinkKind};
+use contattn_core::{
+    Dtype, Engine, Layout, Open, Output, Problem, Request, Rule, Shape, Spec, Tensor, TensorName, Unattended, Upstream,
+    Window,
+};
+use contattn_cpu::tiled::{Isa, Options};
+use contattn_cpu::{Plain, Tiled};
+
+fn engines(threads: Option<usize>) -> Vec<Tiled> {
+    let open = |isa: Isa| Tiled::open(Options { isa: Some(isa), threads }).ok();
+    Isa::ALL.into_iter().filter_map(open).collect()
+}
+
+fn suite_on(isa: Isa) {
+    if !isa.is_available() {
+        return;
+    }
+    let engine = Tiled::open(Options { isa: Some(isa), threads: None }).unwrap();
+    let report = suite::run(&engine);
+    assert!(report.passed(), "{isa}: {report}");
+}
+
+#[test]
+fn the_suite_on_avx512() {
+    suite_on(Isa::Avx512);
+}
+
+#[test]
+fn the_suite_on_avx2() {
+    suite_on(Isa::Avx2);
+}
+
+#[test]
+fn the_suite_on_portable_vectors() {
+    suite_on(Isa::Portable);
+}
+
+fn numbers(tensors: &[&Tensor]) -> Vec<f64> {
+    tensors.iter().flat_map(|t| t.to_f64()).collect()
+}
+
+/// o, lse and all gradients of one engine, for an upstream gradient made of q and v themselves.
+fn everything(engine: &dyn Engine, problem: &Problem<'_>) -> (Vec<f64>, Vec<f64>) {
+    let request = Request { dtype: Some(Dtype::F64), ..Request::default() };
+    let Output { o, lse, .. } = engine.forward(problem, &request, &Unattended).unwrap();
+    let count = o.len();
+    let g = Tensor::from_f64(o.shape().to_vec(), Dtype::F32, (0..count).map(|i| ((i * 7919) % 97) as f64 / 48.0 - 1.0));
+    let g = g.unwrap();
+    let upstream = Upstream::new(problem, g.view(TensorName::UpstreamOutput, Layout::Bhsd).unwrap(), None).unwrap();
+    let gradient = engine.backward(problem, &upstream, None, &request, &Unattended).unwrap();
+    let forward = numbers(&[&o, &lse]);
+    (forward, numbers(&[&gradient.dq, &gradient.dk, &gradient.dv, gradient.durations.as_ref().unwrap()]))
+}
+
+fn assert_close(what: &str, found: &[f64], expected: &[f64], tolerance: f64) {
+    let size = expected.iter().filter(|x| x.is_finite()).fold(1.0, |m: f64, x| m.max(x.abs()));
+    for (i, (&a, &b)) in found.iter().zip(expected).enumerate() {
+        assert!(a == b || (a - b).abs() <= tolerance * size, "{what}, element {i}: {a} instead of {b}");
+    }
+}
+
+/// Every size beside a border of register tile, block or key tile of any back end, as number of keys and of queries, against the
+/// plain engine. Errors here are those of a wrong index, not of rounding.
+#[test]
+fn sizes_beside_every_border() {
+    let sizes = [1, 2, 3, 4, 5, 7, 8, 9, 11, 12, 13, 15, 16, 17, 23, 24, 25, 47, 48, 49, 63, 64, 65, 66, 127, 128, 129];
+    let engines = engines(Some(1));
+    for (i, &keys) in sizes.iter().enumerate() {
+        for queries in [1, sizes[(i * 5 + 3) % sizes.len()], keys] {
+            let shape =
+                Shape { batch: 1, heads: 2, kv_heads: 1, queries, keys, head_dim: 3 + i % 7, value_dim: 1 + i % 10 };
+            let family = if i % 2 == 0 { Family::Gauss } else { Family::IrregularTimes };
+            let sample = family.sample(shape, Dtype::F32, i as u64).unwrap();
+            for rule in [Rule::Linear, Rule::Step, Rule::Trapezoid] {
+                for window in [Window::causal(), Window::full(), Window::sliding(5.3)] {
+                    for sink in [SinkKind::Zeros, SinkKind::Absent, SinkKind::Copy, SinkKind::Given] {
+                        let spec = Spec { rule, window: window.clone(), ..sample.spec() };
+                        let problem = sample.problem(sink, spec).unwrap();
+                        let (forward, backward) = everything(&Plain::<f64>::new(), &problem);
+                        for engine in &engines {
+                            let what = format!("{} {rule} {window:?} {sink:?} {queries} x {keys}", engine.isa());
+                            let (o, gradient) = everything(engine, &problem);
+                            assert_close(&what, &o, &forward, 3e-6);
+                            assert_close(&what, &gradient, &backward, 2e-5);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// 1025 keys, and 1030 queries of 17 keys: many tiles, and many blocks.
+#[test]
+fn long_and_wide() {
+    for (queries, keys, head_dim) in [(1025, 1025, 16), (1030, 17, 80), (1, 70_000, 8), (60, 1025, 24)] {
+        let shape = Shape { batch: 1, heads: 3, kv_heads: 1, queries, keys, head_dim, value_dim: 8 };
+        let sample = Family::IrregularTimes.sample(shape, Dtype::F32, 5).unwrap();
+        let problem = sample.problem(SinkKind::Zeros, sample.spec()).unwrap();
+        let (forward, backward) = everything(&Plain::<f64>::new(), &problem);
+        for engine in engines(None) {
+            let what = format!("{} {queries} x {keys}", engine.isa());
+            let (o, gradient) = everything(&engine, &problem);
+            assert_close(&what, &o, &forward, 1e-5);
+            assert_close(&what, &gradient, &backward, 1e-4);
+        }
+    }
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    let shape = Shape { batch: 2, heads: 4, kv_heads: 2, queries: 400, keys: 500, head_dim: 24, value_dim: 8 };
+    let sample = Family::IrregularTimes.sample(shape, Dtype::F32, 11).unwrap();
+    for window in [Window::causal(), Window::sliding(40.0)] {
+        let problem = sample.problem(SinkKind::Given, Spec { window, ..sample.spec() }).unwrap();
+        let results: Vec<Vec<_>> = [1, 2, 7]
+            .map(|threads| engines(Some(threads)).iter().map(|engine| everything(engine, &problem)).collect())
+            .into();
+        assert!(results.iter().all(|result| *result == results[0]));
+    }
+}
+
+/// Few queries against many keys take a way of their own: every rule, window and sink, masks and documents, NaN that is seen and
+/// that is not.
+#[test]
+fn few_queries_against_many_keys() {
+    use contattn_core::{Documents, Lower, Series, Upper};
+    let mut windows = vec![Window::causal(), Window::full(), Window::sliding(300.3), Window::between(10.4, 2000.2)];
+    windows.push(Window { lower: Lower::Start, upper: Upper::Query { offset: 0.5 } });
+    for (i, (queries, keys)) in [(1, 128), (2, 1025), (4, 2050), (1, 3073)].into_iter().enumerate() {
+        let shape = Shape {
+            batch: 2,
+            heads: 4,
+            kv_heads: 2,
+            queries,
+            keys,
+            head_dim: [8, 64, 5, 72][i],
+            value_dim: [3, 8, 40, 136][i],
+        };
+        let family = if i % 2 == 0 { Family::IrregularTimes } else { Family::Peaked };
+        let mut sample = family.sample(shape, Dtype::F32, i as u64).unwrap();
+        for poisoned in [false, true] {
+            if poisoned {
+                let (shape, elements) = sample.v.clone().into_parts();
+                let contattn_core::Elements::F32(mut values) = elements else { panic!("f32 was asked for") };
+                values[40 * shape[3] + 1] = f32::NAN;
+                sample.v = Tensor::new(shape, values.into()).unwrap();
+            }
+            for rule in [Rule::Linear, Rule::Step, Rule::Trapezoid] {
+                for window in &windows {
+                    for sink in [SinkKind::Zeros, SinkKind::Absent, SinkKind::Copy, SinkKind::Given] {
+                        for masks in 0..3 {
+                            let mut spec = Spec { rule, window: window.clone(), ..sample.spec() };
+                            if masks == 1 {
+                                spec.key_mask = Some(Series::shared((0..keys).map(|k| k % 41 != 40).collect()));
+                            }
+                            if masks == 2 {
+                                let ids = (0..keys).map(|k| i64::from(k > keys / 3)).collect();
+                                spec.documents = Some(Documents { keys: Series::shared(ids), queries: None });
+                            }
+                            let problem = sample.problem(sink, spec).unwrap();
+                            let request = Request { dtype: Some(Dtype::F64), ..Request::default() };
+                            let exact = Plain::<f64>::new().forward(&problem, &request, &Unattended).unwrap();
+                            for engine in engines(None) {
+                                let found = engine.forward(&problem, &request, &Unattended).unwrap();
+                                let what = format!(
+                                    "{} {rule} {window:?} {sink:?} {queries} x {keys} mask {masks}",
+                                    engine.isa()
+                                );
+                                for (found, exact) in [(&found.o, &exact.o), (&found.lse, &exact.lse)] {
+                                    let (found, exact) = (found.to_f64(), exact.to_f64());
+                                    for (at, (a, b)) in found.iter().zip(&exact).enumerate() {
+                                        let close = a == b
+                                            || (a.is_nan() && b.is_nan())
+                                            || (a - b).abs() <= 2e-5 * (1.0 + b.abs());
+                                        assert!(close, "{what}, element {at}: {a} instead of {b}");
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Decoding token by token from a cache gives the rows of the full pass.
+#[test]
+fn a_cache_answers_as_the_full_pass_does() {
+    use contattn_cpu::tiled::Cache;
+    let shape = Shape { batch: 1, heads: 4, kv_heads: 2, queries: 200, keys: 200, head_dim: 16, value_dim: 8 };
+    let sample = Family::Gauss.sample(shape, Dtype::F32, 3).unwrap();
+    let engine = Tiled::open(Options::default()).unwrap();
+    let request = Request::default();
+    let whole = sample.problem(SinkKind::Zeros, Spec::default()).unwrap();
+    let whole = engine.forward(&whole, &request, &Unattended).unwrap();
+    let view = |name, t| Tensor::view(t, name, Layout::Bhsd).unwrap();
+    let (q, k, v) =
+        (view(TensorName::Query, &sample.q), view(TensorName::Key, &sample.k), view(TensorName::Value, &sample.v));
+    let mut cache = Cache::new(1, 2, 16, 8);
+    for token in 0..200 {
+        let row = token..token + 1;
+        let (k, v) = (k.rows(TensorName::Key, row.clone()).unwrap(), v.rows(TensorName::Value, row.clone()).unwrap());
+        cache.append(&k, &v).unwrap();
+        assert_eq!(cache.len(), token + 1);
+        let q = q.rows(TensorName::Query, row).unwrap();
+        let problem = cache.problem(q, contattn_core::Sink::Zeros, Spec::default()).unwrap();
+        let one = engine.forward(&problem, &request, &Unattended).unwrap();
+        for head in 0..4 {
+            for c in 0..8 {
+                let (a, b) = (one.o.get(&[0, head, 0, c]).unwrap(), whole.o.get(&[0, head, token, c]).unwrap());
+                assert!((a - b).abs() < 1e-5, "token {token}: {a} {b}");
+            }
+        }
+    }
+    assert!(cache.append(&v, &k).is_err(), "widths are checked");
+}
