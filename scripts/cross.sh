@@ -18,4 +18,5 @@ export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 python=("$environment/bin/python" -W error::RuntimeWarning)
 "${python[@]}" tests/cross/corpus.py --golden tests/golden
 "${python[@]}" tests/cross/arb_theorems.py --command "$target/release/contattn"
+"${python[@]}" tests/cross/arb_command.py --command "$target/release/contattn"
 "${python[@]}" tests/cross/cross.py --command "$target/release/contattn" "$@"

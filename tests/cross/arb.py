@@ -317,8 +317,8 @@ def evaluate(problem, upstream):
                         out[name][at] = np.nan
                     continue
                 if seen.kind == "point":
-                    for node, weight in seen.point:
-                        out["weights"][at][node] += exactly(Fraction(weight))
+                    for node, weight in ((node, exactly(Fraction(weight))) for node, weight in seen.point):
+                        out["weights"][at][node] += weight
                         for channel in range(c):
                             out["o"][at][channel] += weight * arb(float(values[head, node, channel]))
                             if upstream is not None:
