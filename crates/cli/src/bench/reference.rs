@@ -109,12 +109,12 @@ pub(super) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
 
 fn table(report: &Report) -> String {
     let mut text = format!(
-        "microseconds for each (query, key) pair: causal, one head, d = {}, f64 results\n\n{:44} {:>7} {:>7} {:>10} {:>8}\n",
+        "microseconds for each (query, key) pair: causal, one head, d = {}, f64 results\n\n{:54} {:>7} {:>7} {:>10} {:>8}\n",
         report.head_dim, "", "threads", "n", "us/pair", "ratio"
     );
     let own = report.figures.first().map_or(1.0, |figure| figure.microseconds_per_pair);
     for Figure { what, threads, length, microseconds_per_pair: time, .. } in &report.figures {
-        text += &format!("{what:44} {threads:7} {length:7} {time:10.3} {:8.2}\n", time / own);
+        text += &format!("{what:54} {threads:7} {length:7} {time:10.3} {:8.2}\n", time / own);
     }
     for note in &report.notes {
         text += &format!("note: {note}\n");
