@@ -3,11 +3,13 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test cross fuzz lint licences check clean
+.PHONY: help run test cross proofs fuzz lint licences check clean
 
 # ask cargo for reproducible builds: the lock file is part of the project
 CARGO := cargo
 LOCKED := --locked
+# where cargo builds
+TARGET := $(or $(CARGO_TARGET_DIR),target)
 # where `make run` writes
 OUT ?= out
 # seconds for each fuzz target
@@ -16,17 +18,22 @@ FUZZ_SECONDS ?= 20
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: ## build, and attend over real heads: tables and pictures under out/heads
+run: ## verify the theorems, then attend over real heads: tables and pictures under out/heads
 	@scripts/setup.sh run
-	$(CARGO) run $(LOCKED) --release --package contattn -- heads --out $(OUT)/heads
+	$(CARGO) build $(LOCKED) --release --package contattn
+	$(TARGET)/release/contattn verify
+	$(TARGET)/release/contattn heads --out $(OUT)/heads
 
 test: ## every test: unit, integration, documentation
 	@scripts/setup.sh test
 	scripts/test.sh
 
-cross: ## independent check: NumPy and SciPy evaluate the operator and its gradients beside the command
+cross: ## independent checks: NumPy and SciPy beside the command, Arb beside the golden corpus
 	@scripts/setup.sh cross
 	scripts/cross.sh
+
+proofs: ## check the machine-checked proofs (installs Coq where it can)
+	proofs/check.sh
 
 fuzz: ## fuzz the readers of files for a short while (needs a nightly toolchain)
 	@scripts/setup.sh test

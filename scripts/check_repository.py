@@ -20,10 +20,11 @@ LAYERS = {
     "contattn-cpu": {"contattn-core"},
     "contattn-check": {"contattn-core"},
     "contattn-figure": {"contattn-core"},
-    "contattn": {"contattn-core", "contattn-cpu", "contattn-check", "contattn-figure"},
+    "contattn-reference": {"contattn-core"},
+    "contattn": {"contattn-core", "contattn-cpu", "contattn-check", "contattn-figure", "contattn-reference"},
 }
 # Packages that may have GMP and MPFR (LGPL) below them: the reference, and what is built on it.
-WITH_GMP = set()
+WITH_GMP = {"contattn-reference", "contattn"}
 GMP = {"rug", "gmp-mpfr-sys"}
 LARGE = set()  # tracked files that may exceed 1 MiB
 LICENCE = "MIT OR Apache-2.0"
@@ -153,14 +154,38 @@ def local_links_lead_somewhere(repository):
 def scripts_are_sound(repository):
     for name in repository.files:
         path = repository.root / name
-        if not path.is_file() or not path.read_bytes().startswith(b"#!"):
+        if not path.is_file() or not path.read_bytes().startswith(b"#!/"):
             continue
         if not path.stat().st_mode & 0o100:
-            yield f"{name}: starts with #! and is not executable"
+            yield f"{name}: starts with #!/ and is not executable"
         if b"bash" in path.read_bytes().splitlines()[0]:
             checked = subprocess.run(["bash", "-n", path], capture_output=True, text=True)
             if checked.returncode != 0:
                 yield f"{name}: {checked.stderr.strip()}"
+
+
+def proofs_and_code_name_each_other(repository):
+    """Every theorem of proofs/theorems.json stands in the documentation of the Rust code that it speaks of, after "Proofs:", and
+    every name there, and in the table of running theorems, is a theorem. (proofs/check.sh compares the list with what Coq exports.)"""
+    stored = repository.root / "proofs/theorems.json"
+    if not stored.is_file():
+        return
+    proved = {theorem["name"] for theorem in json.loads(stored.read_text())}
+    told = {}
+    inside = False
+    for name, number, line in repository.texts(".rs"):
+        comment = re.match(r"\s*//[/!] ?(.*)", line)
+        text = comment.group(1) if comment else ""
+        inside = bool(comment) and (text.startswith("Proofs: ") or (inside and text != ""))
+        found = re.findall(r"`(\w+)`", text) if inside else re.findall(r"proof: Some\(\"(\w+)\"\)", line)
+        for theorem in found:
+            if theorem not in proved:
+                yield f"{name}:{number}: no theorem is called {theorem}"
+            elif inside:
+                told[theorem] = f"{name}:{number}"
+        inside = inside and not text.endswith(".")
+    for theorem in sorted(proved - told.keys()):
+        yield f"proofs/theorems.json: {theorem} stands in no documentation after 'Proofs:'"
 
 
 RULES = [
@@ -176,6 +201,7 @@ RULES = [
     files_are_small,
     local_links_lead_somewhere,
     scripts_are_sound,
+    proofs_and_code_name_each_other,
 ]
 
 
@@ -198,6 +224,10 @@ def package(root, name, dependencies=(), licence=LICENCE):
         "targets": [{"kind": ["lib"], "src_path": str(folder / "lib.rs")}],
         "dependencies": [{"name": d, "kind": None} for d in dependencies],
     }
+
+
+def theorems(*names):
+    return json.dumps([{"name": name} for name in names])
 
 
 def plants():
@@ -227,6 +257,10 @@ def plants():
         (licences_are_stated, {"LICENSE-MIT": None, "README.md": "make run, make test"}, usual),
         (files_are_small, {"a.bin": "x" * (1 << 20) + "x"}, usual),
         (local_links_lead_somewhere, {"a.md": "[b](b.md)"}, usual),
+        (proofs_and_code_name_each_other, {"a.rs": "/// Proofs: `eq7`, `eq8`.", "proofs/theorems.json": theorems("eq7")}, usual),
+        (proofs_and_code_name_each_other, {"a.rs": 'proof: Some("eq8")', "proofs/theorems.json": theorems()}, usual),
+        (proofs_and_code_name_each_other, {"proofs/theorems.json": theorems("eq7")}, usual),
+        (None, {"a.rs": "/// Proofs: `eq7`,\n/// `eq8`.", "proofs/theorems.json": theorems("eq7", "eq8")}, usual),
         (scripts_are_sound, {"a.sh": "#!/usr/bin/env bash\nif\n"}, usual),
     ]
     for rule, changes, packages in cases:

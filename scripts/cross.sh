@@ -14,5 +14,9 @@ if ! cmp -s "$pins" "$environment/requirements.txt"; then
 fi
 cargo build --locked --release --package contattn
 # One thread: the arrays are small.
-OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 "$environment/bin/python" -W error::RuntimeWarning tests/cross/cross.py \
-    --command "$target/release/contattn" "$@"
+export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+python=("$environment/bin/python" -W error::RuntimeWarning)
+"${python[@]}" tests/cross/corpus.py --golden tests/golden
+"${python[@]}" tests/cross/arb_theorems.py --command "$target/release/contattn"
+"${python[@]}" tests/cross/arb_command.py --command "$target/release/contattn"
+"${python[@]}" tests/cross/cross.py --command "$target/release/contattn" "$@"

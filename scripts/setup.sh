@@ -10,6 +10,7 @@ set -euo pipefail
 needs='
 run test cross        | command -v cc                               | gcc libc6-dev                | a C compiler, which Rust links with
 run test cross        | make --version                              | make                         | make
+run test cross        | m4 --version                                | m4                           | m4, for the build of GMP below the verified reference
 cross                 | python3 -c "import venv, ensurepip"         | python3 python3-venv         | Python with virtual environments, for NumPy and SciPy
 check                 | python3 --version                           | python3                      | Python, for the checks of the repository
 check                 | git --version                               | git                          | git, which lists the files of the repository

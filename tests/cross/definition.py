@@ -114,7 +114,7 @@ class Row:
     after: tuple | None = None
     lower: EdgeOfWindow | None = None
     upper: EdgeOfWindow | None = None
-    point: list = field(default_factory=list)  # (node, weight)
+    point: list = field(default_factory=list)  # (node, weight), weights exact
     isolated: list = field(default_factory=list)  # kept nodes that end no visible segment (Taylor gives them weight e^a)
     copied: int | None = None  # the node that a copied sink copies
 
@@ -261,8 +261,8 @@ def resolve(problem, batch, row):
             if step and kept[i]:
                 candidates.append((x, 0, i, [(i, 1.0)]))
             elif not step and (i == first or (kept[i] and kept[i - 1])):
-                left, u = (0 if i == first else i - 1), float((x - tau[i - 1]) / (tau[i] - tau[i - 1]))
-                candidates.append((x, 0, i, [(left, 1.0 - u), (i, u)]))
+                left, u = (0 if i == first else i - 1), (x - tau[i - 1]) / (tau[i] - tau[i - 1])
+                candidates.append((x, 0, i, [(left, 1 - u), (i, u)]))
         if x < tau[start]:
             candidates.append((x, 0, start, [(node_of(start), 1.0)]))
         if x > tau[end] and node_of(end) is not None:
@@ -458,7 +458,7 @@ def attend(problem, quadrature=False):
                 continue
             keys, values = with_copy(problem, row, all_keys[batch], all_values[batch])
             if row.kind == "point":
-                for node, weight in row.point:
+                for node, weight in ((node, float(weight)) for node, weight in row.point):
                     out.weights[batch, :, r, node] += weight
                     out.o[batch, :, r] += weight * values[:, node]
                 continue

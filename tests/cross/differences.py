@@ -58,7 +58,7 @@ def loss(problem, rows, q, k, v, sink_key, sink_value, tau, upstream_o, upstream
             keys, values = definition.with_copy(problem, row, keys, values)
             g_o = upstream_o[batch, :, r]
             if row.kind == "point":
-                for node, weight in row.point:
+                for node, weight in ((node, float(weight)) for node, weight in row.point):
                     total = total + weight * np.einsum("hc,shc->s", g_o, values[:, :, node])
                 continue
             a = problem.scale_value * np.einsum("shd,shjd->shj", q[:, batch, :, r], keys)

@@ -95,6 +95,7 @@
 
 pub mod allowance;
 pub mod generate;
+pub mod golden;
 pub mod oracle;
 pub mod report;
 pub mod statistics;

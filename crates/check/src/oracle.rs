@@ -12,6 +12,7 @@
 
 mod backward;
 mod instant;
+mod line;
 mod quadrature;
 mod row;
 mod scores;
@@ -31,7 +32,8 @@ pub(crate) use backward::density;
 pub(crate) use row::at;
 
 use contattn_core::{Problem, Sink, Upstream};
-use sight::{Line, look};
+use line::Line;
+use sight::look;
 
 /// Relative error of every result, against the sum of the absolute values of what it is a sum of.
 pub const ERROR: f64 = 1.0 / (1u128 << 80) as f64;

@@ -8,13 +8,16 @@
 
 mod combinations;
 mod contract;
+mod distribution;
 mod edges;
 mod families;
 mod gradients;
+mod judge;
 mod laws;
 mod numbers;
 mod packing;
 mod poison;
+mod pull;
 mod random;
 mod report;
 mod shapes;
@@ -51,6 +54,7 @@ pub fn checks() -> Vec<Check> {
         families::CHECKS,
         numbers::CHECKS,
         poison::CHECKS,
+        distribution::CHECKS,
         laws::CHECKS,
         gradients::CHECKS,
         contract::CHECKS,

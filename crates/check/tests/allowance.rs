@@ -129,7 +129,6 @@ fn a_good_engine_needs_a_good_part_of_the_allowance() {
                 }
             }
         }
-        eprintln!("{} uses {shares:?}", engine.name());
         assert!(shares.values().all(|&share| share > 0.003), "{}: {shares:?}", engine.name());
     }
 }

@@ -51,7 +51,9 @@ fn backward(engine: &dyn Engine, problem: &Problem<'_>) -> Result<(), Box<dyn Er
     found.durations.as_ref().map_or(Ok(()), |d| judge(&[("d durations", d, &bounds.durations)]))
 }
 
-fn property(small: &SmallProblem, pass: fn(&dyn Engine, &Problem<'_>) -> Result<(), Box<dyn Error>>) -> TestResult {
+type Pass = fn(&dyn Engine, &Problem<'_>) -> Result<(), Box<dyn Error>>;
+
+fn property(small: &SmallProblem, pass: Pass) -> TestResult {
     let tried = small.problem().map_err(Into::into).and_then(|problem| {
         pass(&Plain::<f64>::new(), &problem)?;
         pass(&Plain::<f32>::new(), &problem)

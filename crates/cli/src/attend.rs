@@ -47,6 +47,9 @@ the value curve over the query's window, weighted by the exponential of the scor
 queries stand at the last nodes, one each, unless --query-times says otherwise, and see everything
 up to their own time, unless --window does.
 
+Results are correctly rounded: each is the number of its type nearest to the exact one. --engine plain
+is faster and off by a few units in the last place; `contattn engines` lists all.
+
 Without an output option the results are summarised on stdout: shapes, ranges, first numbers.";
 
 const EXAMPLES: &str = "\
@@ -82,14 +85,15 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
         Wanted { flag: "--bias", name: "bias", file: outputs.bias.as_ref() },
     ];
     let plan = Plan::new(&wanted, &options.inputs())?;
-    let engine = engines::open(&options.computation.engine)?;
+    let name = options.computation.engine(engines::OF_ATTEND);
+    let engine = engines::open(name)?;
     let inputs = Inputs::read(options, context)?;
     let problem = inputs.problem()?;
     let request = Request { weights: plan.has("weights"), bias: plan.has("bias"), dtype: options.computation.dtype() };
     plan.check_dtype(request.dtype(&problem))?;
     let output = engine.forward(&problem, &request, &context.monitor("attend"))?;
     let results = stored(output, &inputs, &plan)?;
-    let settings = settings(options, &inputs);
+    let settings = settings(options, name, &inputs);
     plan.write(&results, &metadata("attend", &settings), context)?;
     Summary::new("attend", settings, &problem, &results, &plan).print(options.computation.json)?;
     Ok(Exit::Success.into())
@@ -115,9 +119,9 @@ fn stored(output: Output, inputs: &Inputs, plan: &Plan) -> anyhow::Result<Vec<Na
 }
 
 /// What was asked for, by name, for summaries and metadata.
-pub(crate) fn settings(options: &Options, inputs: &Inputs) -> BTreeMap<String, String> {
+pub(crate) fn settings(options: &Options, engine: &str, inputs: &Inputs) -> BTreeMap<String, String> {
     let pairs = [
-        ("engine", options.computation.engine.clone()),
+        ("engine", engine.to_owned()),
         ("layout", options.tensors.layout.name().to_owned()),
         ("rule", options.operator.rule.to_string()),
         ("sink", options.operator.sink.name().to_owned()),

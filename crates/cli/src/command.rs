@@ -1,7 +1,9 @@
 //! The command line as a whole: its subcommands and its front page of help.
 
 use crate::context::Context;
-use crate::{attend, compare, engines, exit, formats, grad, heads};
+use crate::{attend, compare, engines, exit, formats, golden, grad, heads};
+#[cfg(feature = "reference")]
+use crate::{bench, phi, taylor, verify};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -24,6 +26,15 @@ pub(crate) enum Command {
     Engines(engines::Args),
     Formats(formats::Args),
     Heads(heads::Args),
+    Golden(golden::Args),
+    #[cfg(feature = "reference")]
+    Phi(phi::Args),
+    #[cfg(feature = "reference")]
+    Taylor(taylor::Args),
+    #[cfg(feature = "reference")]
+    Verify(verify::Args),
+    #[cfg(feature = "reference")]
+    Bench(bench::Args),
 }
 
 impl Command {
@@ -39,6 +50,15 @@ impl Command {
             Command::Engines(args) => engines::run(args),
             Command::Formats(args) => formats::run(args),
             Command::Heads(args) => heads::run(args, context),
+            Command::Golden(args) => golden::run(args, context),
+            #[cfg(feature = "reference")]
+            Command::Phi(args) => phi::run(args, context),
+            #[cfg(feature = "reference")]
+            Command::Taylor(args) => taylor::run(args, context),
+            #[cfg(feature = "reference")]
+            Command::Verify(args) => verify::run(args, context),
+            #[cfg(feature = "reference")]
+            Command::Bench(args) => bench::run(args, context),
         }
     }
 }

@@ -3,8 +3,8 @@
 use crate::exit::Exit;
 use crate::print;
 use clap::builder::PossibleValue;
-use contattn_core::{Engine, EngineError, Feature};
-use contattn_cpu::Plain;
+use contattn_core::{Engine, EngineError, Feature, Open};
+use contattn_cpu::{Plain, Tiled};
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -20,6 +20,12 @@ struct Entry {
 
 /// Every engine of this build, in the order shown. One that needs a heavy library is an entry under `#[cfg(feature)]`.
 const ENGINES: &[Entry] = &[
+    #[cfg(feature = "reference")]
+    Entry {
+        name: "reference",
+        about: "arbitrary precision with proof: o, lse, weights and bias correctly rounded",
+        open: || Ok(Box::new(contattn_reference::Reference::new())),
+    },
     Entry {
         name: "plain",
         about: "the readable evaluation, row by row, in f64: every feature",
@@ -30,10 +36,18 @@ const ENGINES: &[Entry] = &[
         about: "the same in f32: what f32 kernels are measured against",
         open: || Ok(Box::new(Plain::<f32>::new())),
     },
+    Entry {
+        name: "tiled",
+        about: "SIMD kernels in f32 on all cores, with the fastest instruction set of this machine",
+        open: || Ok(Box::new(Tiled::open(contattn_cpu::tiled::Options::default())?)),
+    },
 ];
 
-/// The engine used where none is named.
-pub(crate) const DEFAULT: &str = "plain";
+/// The engine of `attend` where none is named: correctly rounded results where this build has them.
+pub(crate) const OF_ATTEND: &str = if cfg!(feature = "reference") { "reference" } else { "plain" };
+
+/// The engine of `grad` where none is named. Not the reference: its gradients are not all proven to be correctly rounded.
+pub(crate) const OF_GRAD: &str = "plain";
 
 /// The names as the argument parser takes them.
 pub(crate) fn names() -> clap::builder::PossibleValuesParser {
@@ -114,7 +128,12 @@ fn show(entry: &Entry) -> Shown {
 fn table(engines: &[Shown]) -> String {
     let mut text = String::new();
     for engine in engines {
-        let default = if engine.name == DEFAULT { " (default)" } else { "" };
+        let default = match (engine.name == OF_ATTEND, engine.name == OF_GRAD) {
+            (true, true) => " (default)",
+            (true, false) => " (default of attend)",
+            (false, true) => " (default of grad)",
+            (false, false) => "",
+        };
         text += &format!("{:12}  {}{default}\n", engine.name, engine.about);
         if let Some(reason) = &engine.reason {
             text += &format!("{:12}  not available: {reason}\n", "");

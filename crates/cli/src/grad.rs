@@ -95,7 +95,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     let Args { problem: options, upstream, outputs } = args;
     let plan = plan(args)?;
     check(options, outputs)?;
-    let engine = engines::open(&options.computation.engine)?;
+    let name = options.computation.engine(engines::OF_GRAD);
+    let engine = engines::open(name)?;
     let inputs = Inputs::read(options, context)?;
     let problem = inputs.problem()?;
     let request = Request { dtype: options.computation.dtype(), ..Request::default() };
@@ -107,7 +108,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     let gradients_above = join(&problem, &d_o, dlse.as_ref(), inputs.layout)?;
     let gradient = engine.backward(&problem, &gradients_above, None, &request, &context.monitor("grad"))?;
     let results = stored(gradient, &inputs, &plan)?;
-    let settings = settings(options, &inputs);
+    let settings = settings(options, name, &inputs);
     plan.write(&results, &metadata("grad", &settings), context)?;
     Summary::new("grad", settings, &problem, &results, &plan).print(options.computation.json)?;
     Ok(Exit::Success.into())

@@ -5,19 +5,28 @@
 //! `refusal` (every error as one line of what and one line of advice), `context` (cancellation and progress).
 
 mod attend;
+#[cfg(feature = "reference")]
+mod bench;
 mod command;
 mod compare;
 mod context;
 mod engines;
 mod exit;
 mod formats;
+mod golden;
 mod grad;
 mod heads;
+#[cfg(feature = "reference")]
+mod phi;
 mod print;
 mod problem;
 mod progress;
 mod refusal;
 mod results;
+#[cfg(feature = "reference")]
+mod taylor;
+#[cfg(feature = "reference")]
+mod verify;
 
 use clap::Parser;
 use command::Cli;

@@ -129,9 +129,9 @@ pub(crate) struct Masks {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Computation")]
 pub(crate) struct Computation {
-    /// What computes it; `contattn engines` lists what each supports
-    #[arg(long, default_value = engines::DEFAULT, value_parser = engines::names())]
-    pub(crate) engine: String,
+    /// What computes it; `contattn engines` lists what each supports [default: of `attend` the first one, of `grad` plain]
+    #[arg(long, value_parser = engines::names())]
+    engine: Option<String>,
     /// Element type of the results [default: that of q]; lse and ddurations are f32 where it has 16 bits
     #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(Dtype::ALL.map(Dtype::name)))]
     pub(crate) dtype: Option<String>,
@@ -141,6 +141,11 @@ pub(crate) struct Computation {
 }
 
 impl Computation {
+    /// Name of the engine asked for, or of a subcommand's default.
+    pub(crate) fn engine(&self, default: &'static str) -> &str {
+        self.engine.as_deref().unwrap_or(default)
+    }
+
     /// Element type asked for.
     pub(crate) fn dtype(&self) -> Option<Dtype> {
         self.dtype.as_deref().and_then(Dtype::from_name)

@@ -20,8 +20,14 @@ pub(crate) struct Progress {
 
 impl Progress {
     pub(crate) fn new(what: &str, cancel: CancelToken) -> Progress {
+        Progress::of(what, "rows", cancel)
+    }
+
+    /// Of work that is counted in `units`.
+    pub(crate) fn of(what: &str, units: &'static str, cancel: CancelToken) -> Progress {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        if let Ok(style) = ProgressStyle::with_template("{msg} [{bar:40}] {pos}/{len} rows, {eta} left") {
+        let template = format!("{{msg}} [{{bar:40}}] {{pos}}/{{len}} {units}, {{eta}} left");
+        if let Ok(style) = ProgressStyle::with_template(&template) {
             bar.set_style(style.progress_chars("=> "));
         }
         bar.set_message(what.to_owned());

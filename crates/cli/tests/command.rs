@@ -8,8 +8,11 @@ mod command {
     mod errors;
     mod examples;
     mod files;
+    mod golden;
     mod grad;
     mod interrupt;
     mod mixed;
+    #[cfg(feature = "reference")]
+    mod theory;
     mod windows;
 }

@@ -19,6 +19,8 @@ pub enum Domain {
 }
 
 /// The point (1 - u) left + u right of the curve; `left == right` and u = 0 where it is a node.
+///
+/// Proofs: `shrinking_window`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     /// node at u = 0

@@ -11,8 +11,15 @@ pub enum Rule {
     Linear,
     /// Keys and values constant on each segment, node i on (tau_{i-1}, tau_i]: the continuous causal transformer (Marro et
     /// al., ICLR 2025). With unit durations, ordinary softmax attention over nodes 1..n.
+    ///
+    /// Proofs: `step_rule_is_duration_attention`, `step_window`, `cct_reduction`, `cct_at_step_end`,
+    /// `eq12_unit_durations`, `eq12_cct`, `euler_is_duration_attention`, `step_minus_linear`, `step_output_error`,
+    /// `step_first_order`.
     Step,
     /// The trapezoidal rule on each segment (Calvello et al., Continuum Attention for Neural Operators).
+    ///
+    /// Proofs: `trapezoid_minus_linear`, `trapezoid_mass`, `trapezoid_mass_bounds`, `trapezoid_output_error`,
+    /// `trapezoid_lse_error`, `trapezoid_nodes`, `linear_output_is_attention`, `trapezoid_second_order`.
     Trapezoid,
     /// Weights e^{a + b} with the Taylor expansion of Linear's bias b cut after this total degree; unit time line and whole
     /// segments only.
@@ -26,8 +33,8 @@ impl Rule {
         matches!(self, Rule::Step)
     }
 
-    /// Largest Taylor order that can be asked for. The series has a radius of convergence of about 7.7, so nothing is gained
-    /// beyond; the limit keeps one score from costing unbounded work.
+    /// Largest Taylor order that can be asked for. The series converges for differences below about 7.748 at the ends and about
+    /// 5.7 inside (2 pi for opposite ones), so nothing is gained beyond; the limit keeps one score from costing unbounded work.
     pub const MAX_TAYLOR_ORDER: u32 = 64;
 }
 

@@ -5,6 +5,8 @@ use crate::series::Series;
 use crate::tensor::TensorView;
 
 /// Where the nodes stand in time.
+///
+/// Proofs: `eq3_curve`, `curve_node`, `eq3_uniform`.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub enum Timeline {
     /// tau_i = i: every duration is 1.
@@ -64,6 +66,9 @@ pub enum Upper {
 /// The visible nodes of a query and its interval [lower, upper] of time.
 ///
 /// Between visible nodes the curve is interpolated; outside them it is held constant.
+///
+/// Proofs: `curve_continuous`, `curve_continuous_everywhere`, `attention_within_window`, `curve_after`,
+/// `curve_before`, `later_nodes`, `past_window_weight`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Window {
     /// where it begins
@@ -160,6 +165,8 @@ pub struct Spec {
 }
 
 /// Node 0: what stands before the first key.
+///
+/// Proofs: `sink_absent`, `sink_absent_weight`.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Sink<'a> {
     /// There is none: the curve starts at node 1.

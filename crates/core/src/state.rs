@@ -11,6 +11,9 @@ use crate::real::Real;
 /// Laws, exact in real arithmetic and to rounding in floating point: merging is associative in time order,
 /// [`RowState::empty`] is its identity on both sides, it commutes where both masses are positive, and merging the states of
 /// the runs of any split gives the state of the whole.
+///
+/// Proofs: `one_pass_app`, `one_pass_result`, `plan_result`, `state_lse`, `one_pass_anchor`,
+/// `row_state_is_attention`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RowState<T> {
     max: T,
@@ -58,6 +61,9 @@ impl<T: Real> RowState<T> {
     ///
     /// # Panics
     /// Where both have an output and their widths differ.
+    ///
+    /// Proofs: `merge_valid`, `merge_empty_left`, `merge_empty_right`, `merge_associative`, `merge_commutative`,
+    /// `any_split`, `any_two_splits`.
     #[must_use]
     pub fn merge(self, later: RowState<T>) -> RowState<T> {
         let (Some(mut mine), Some(theirs)) = (self.output.clone(), later.output.as_ref()) else {

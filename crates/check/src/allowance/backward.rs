@@ -13,7 +13,7 @@
 
 use super::forward::output_allowances;
 use super::{Bound, Precision, RowErrors, grown};
-use crate::oracle::{Exact, ExactGradient, Receiver, Row, RowGradient, Sight, Strand, Wide, at, density};
+use crate::oracle::{Curve, Exact, ExactGradient, Receiver, Row, RowGradient, Sight, Strand, Wide, at, density};
 use contattn_core::Rule;
 
 /// Exact gradients with their allowances, in the order of the gradient tensors.
@@ -53,6 +53,11 @@ impl GradientBounds {
         };
         for (number, (row, from_row)) in exact.rows().iter().zip(&gradient.rows).enumerate() {
             all.add_row(exact, number, row, from_row, precision);
+        }
+        // Beyond the range of f64, as e^a of a node without duration far above all others may be, nothing is known.
+        let parts = [&mut all.dq, &mut all.dk, &mut all.dv, &mut all.sink_dk, &mut all.sink_dv, &mut all.durations];
+        for bound in parts.into_iter().flatten().filter(|bound| !bound.value.is_finite()) {
+            *bound = Bound::ANYTHING;
         }
         all
     }
@@ -105,9 +110,22 @@ impl GradientBounds {
         let from = exact.durations_at(row);
         let rows = precision.sum(batches * heads * queries);
         for (i, &error) in slack.durations.iter().enumerate() {
-            self.durations[from + i].allowed += error + rows * from_row.durations[i].to_f64().abs();
+            let underflow = if error == 0.0 { 0.0 } else { 4.0 * tiny };
+            self.durations[from + i].allowed += error + rows * from_row.durations[i].to_f64().abs() + underflow;
         }
     }
+}
+
+/// What the slack of a row comes from.
+struct Basis<'c> {
+    row: &'c Row,
+    curve: &'c Curve,
+    errors: &'c RowErrors,
+    precision: &'c Precision,
+    /// error of G and |G| of each node, in units of the inverse of the row's scale
+    potential: Vec<(f64, f64)>,
+    /// relative error of what all nodes share: Z, sums, a saved lse
+    common: f64,
 }
 
 /// Half a unit in the last place of x in the results' type: what o and lse lost when they were saved.
@@ -146,23 +164,18 @@ impl RowSlack {
             potential[*node] = ((rounding + o_error) / total, from_row.potentials[*node].to_f64().abs());
         }
         let common = errors.total + errors.sum + saved(row, precision);
+        let basis = Basis { row, curve, errors, precision, potential, common };
         if let Rule::Taylor(order) = row.rule {
-            slack.through_series(row, curve, &potential, errors, (common, order), precision);
+            slack.through_series(&basis, order);
         } else {
-            slack.through_strands(row, curve, &potential, errors, common);
-            slack.through_cuts(row, from_row, curve, &potential, errors, common, precision);
+            slack.through_strands(&basis);
+            slack.through_cuts(&basis, &from_row.edges);
         }
         slack
     }
 
-    fn through_strands(
-        &mut self,
-        row: &Row,
-        curve: &crate::oracle::Curve,
-        potential: &[(f64, f64)],
-        errors: &RowErrors,
-        common: f64,
-    ) {
+    fn through_strands(&mut self, basis: &Basis<'_>) {
+        let Basis { row, curve, errors, potential, common, .. } = basis;
         for ((mass, strand), &error) in row.masses.iter().zip(&curve.strands).zip(&errors.strands) {
             let m = &mass.moments;
             let (left, right) = (m.left.to_f64(), m.right.to_f64());
@@ -183,19 +196,10 @@ impl RowSlack {
         }
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn through_cuts(
-        &mut self,
-        row: &Row,
-        from_row: &RowGradient,
-        curve: &crate::oracle::Curve,
-        potential: &[(f64, f64)],
-        errors: &RowErrors,
-        common: f64,
-        precision: &Precision,
-    ) {
+    fn through_cuts(&mut self, basis: &Basis<'_>, rates: &[Wide]) {
+        let Basis { row, curve, errors, precision, potential, common } = basis;
         let u = precision.unit();
-        for (cut, rate) in curve.cuts.iter().zip(&from_row.edges) {
+        for (cut, rate) in curve.cuts.iter().zip(rates) {
             let strand: &Strand = &curve.strands[cut.strand];
             let (a0, a1) = (row.score(strand.left), row.score(strand.right));
             let ((e0, g0), (e1, g1)) = (potential[strand.left], potential[strand.right]);
@@ -233,15 +237,8 @@ impl RowSlack {
     }
 
     /// dL/da_j = P_j G_j + sum over k of P_k G_k db_k/da_j.
-    fn through_series(
-        &mut self,
-        row: &Row,
-        curve: &crate::oracle::Curve,
-        potential: &[(f64, f64)],
-        errors: &RowErrors,
-        (common, order): (f64, u32),
-        precision: &Precision,
-    ) {
+    fn through_series(&mut self, basis: &Basis<'_>, order: u32) {
+        let Basis { row, curve, errors, precision, potential, common } = basis;
         let u = precision.unit();
         for &node in &curve.nodes {
             let (e, g) = potential[node];

@@ -1,7 +1,7 @@
 //! Allowances of o, lse, w and b.
 
 use super::{Bound, Precision, grown};
-use crate::oracle::{Exact, Row, Sight, Wide};
+use crate::oracle::{Curve, Exact, Row, Sight, Wide};
 use contattn_core::Rule;
 
 /// The relative errors from which a row's allowances are made.
@@ -59,7 +59,7 @@ impl RowErrors {
         errors
     }
 
-    fn of_strands(&mut self, row: &Row, curve: &crate::oracle::Curve, precision: &Precision) {
+    fn of_strands(&mut self, row: &Row, curve: &Curve, precision: &Precision) {
         let u = precision.unit();
         let size = |node: usize| row.score(node).to_f64().abs();
         self.highest = row.visible().into_iter().map(|node| row.score(node).to_f64()).fold(f64::NEG_INFINITY, f64::max);
@@ -84,7 +84,7 @@ impl RowErrors {
 
     /// e^{a + b}: b has the error of its evaluation, 8 (order + 2) u times the terms of its recurrence with all signs positive, and moves with
     /// the scores by its slopes.
-    fn of_series(&mut self, row: &Row, curve: &crate::oracle::Curve, order: u32, precision: &Precision) {
+    fn of_series(&mut self, row: &Row, curve: &Curve, order: u32, precision: &Precision) {
         let u = precision.unit();
         let exponent = |node: usize| (row.score(node) + row.bias[node]).to_f64();
         self.highest = curve.nodes.iter().map(|&node| exponent(node)).fold(f64::NEG_INFINITY, f64::max);
@@ -161,7 +161,7 @@ pub(super) fn output_allowances(exact: &Exact<'_>, row: &Row, errors: &RowErrors
     let mut allowances = Vec::with_capacity(row.o.len());
     for c in 0..row.o.len() {
         let o = row.o[c].to_f64();
-        let (mut shifted, mut size, mut spread) = (0.0, 0.0, 0.0);
+        let (mut shifted, mut size, mut spread, mut reach) = (0.0, 0.0, 0.0, 0.0);
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for (node, value) in &values {
             let (w, v) = (row.weights[*node].to_f64(), value[c]);
@@ -170,6 +170,7 @@ pub(super) fn output_allowances(exact: &Exact<'_>, row: &Row, errors: &RowErrors
             }
             shifted += w * grown(errors.nodes[*node]) * (v - o).abs();
             size += w * v.abs();
+            reach += v.abs();
             spread += (v - o).abs();
             (low, high) = (low.min(v), high.max(v));
         }
@@ -180,7 +181,8 @@ pub(super) fn output_allowances(exact: &Exact<'_>, row: &Row, errors: &RowErrors
                 let narrower = precision.arithmetic.precision() < exact.problem().dtype().precision();
                 if narrower { u * size + precision.tiny() } else { 0.0 }
             }
-            Sight::Point { .. } => 4.0 * u * size,
+            // 1 - u may come from u: absolute errors of the two weights.
+            Sight::Point { .. } => 4.0 * u * reach,
             Sight::Curve(_) => {
                 let shifted = shifted * libm::exp(errors.total.min(600.0)) + errors.lost.min(1.0) * spread;
                 // Lost products of small weights and small values.

@@ -75,6 +75,8 @@ impl RowGradient {
         }
     }
 
+    /// Proofs: `mass_is_hat_integral`, `mass_form`, `mass_matrix_entry`, `mass_matrix_neighbour`, `mass_matrix_far`,
+    /// `mass_matrix_diagonal`, `mass_derivative_is_matrix`, `total_derivative_is_mass`.
     fn through_strands(&mut self, row: &Row, curve: &Curve) {
         for (mass, strand) in row.masses.iter().zip(&curve.strands) {
             let (left, right) = (self.potentials[strand.left], self.potentials[strand.right]);

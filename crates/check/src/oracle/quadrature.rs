@@ -11,6 +11,8 @@
 //! Gauss-Legendre quadrature integrate e^{-4 t} times a quadratic to (16!)^4 / (33 (32!)^3) 4^32 < 2^-115 of e at the panel's
 //! start: nothing is expanded, and no function phi or psi appears. Panels that begin at a drop above 80 weigh less than
 //! e^-80 < 2^-115 of the whole and are left out.
+//!
+//! Proofs: `curve_of_hats`, `hats_partition`.
 
 use super::wide::Wide;
 use std::sync::LazyLock;
@@ -94,7 +96,7 @@ impl Share {
 }
 
 /// Integrals over u from alpha to beta of e^{a(u) - m} times products of the hat functions N_left = 1 - u and N_right = u;
-/// m is the [`Piece`](super::Piece)'s anchor.
+/// m is the anchor of the [`Mass`](super::Mass).
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Moments {
     /// of N_left

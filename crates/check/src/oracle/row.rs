@@ -106,6 +106,10 @@ impl Mass {
 
     /// mantissa e^{anchor} 2^{exponent} relative to another scale.
     fn relative_to(&self, anchor: Wide, exponent: i32) -> Wide {
+        if self.mantissa == Wide::ZERO {
+            // However high its score, which the others' scale may not hold.
+            return Wide::ZERO;
+        }
         let shift = held(self.anchor - anchor) + Wide::LN_2 * f64::from(self.exponent - exponent);
         self.mantissa * shift.exp()
     }

@@ -177,3 +177,15 @@ fn the_bias_of_a_node_that_weighs_nothing_is_known() {
     let expected = Wide::from_f64(3000.0) - Wide::from_f64(3000.0).ln() * 2.0;
     assert!((exact.rows()[0].bias[1] - expected).to_f64().abs() < 1e-24);
 }
+
+#[test]
+fn a_high_score_without_duration_weighs_nothing() {
+    // Scores 1500 and 0, durations 0 and 1, under Step: node 2 alone, lse = 0.
+    let mut small = two_nodes(Rule::Step, 0.0);
+    small.k = Tensor::from_f64(vec![1, 1, 2, 1], Dtype::F64, [1500.0, 0.0]).unwrap();
+    small.spec.timeline = Timeline::Durations(Series::shared(vec![0.0, 1.0]));
+    let problem = small.problem().unwrap();
+    let exact = Exact::of(&problem);
+    let row = &exact.rows()[0];
+    assert_eq!((row.lse.to_f64(), row.weights[1].to_f64(), row.weights[2].to_f64()), (0.0, 0.0, 1.0));
+}

@@ -27,7 +27,7 @@ impl Wide {
     /// 1
     pub const ONE: Wide = Wide { high: 1.0, low: 0.0 };
     /// ln 2 = 0.693147180559945309417232121458176568...
-    pub const LN_2: Wide = Wide { high: std::f64::consts::LN_2, low: 2.319046813846299616e-17 };
+    pub const LN_2: Wide = Wide { high: std::f64::consts::LN_2, low: 2.319_046_813_846_299_6e-17 };
 
     /// An `f64`, exactly.
     pub const fn from_f64(x: f64) -> Wide {

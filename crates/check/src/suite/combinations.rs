@@ -99,8 +99,10 @@ fn timelines(batch: usize, seed: u64) -> Vec<(&'static str, Timeline)> {
     all
 }
 
-/// Key mask and documents.
-fn borders() -> Vec<(&'static str, Option<Series<bool>>, Option<Documents>)> {
+/// A name, a key mask and documents.
+type Borders = (&'static str, Option<Series<bool>>, Option<Documents>);
+
+fn borders() -> Vec<Borders> {
     let mask = |kept: [u8; KEYS]| Some(Series::shared(kept.iter().map(|&k| k == 1).collect()));
     let keys = || Series::shared(vec![4, 4, 4, -1, -1, -1]);
     let own = || Some(Documents { keys: keys(), queries: None });

@@ -1,7 +1,8 @@
 //! What the engine trait promises beyond numbers.
 
+use super::pull::Pull;
 use super::random::{gauss, shape};
-use super::trial::{Pull, Trial};
+use super::trial::Trial;
 use super::{Check, check};
 use crate::generate::SmallProblem;
 use contattn_core::families::SinkKind;

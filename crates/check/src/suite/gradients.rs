@@ -1,7 +1,8 @@
 //! Gradients beyond the combinations: sharp scores, moving edges, saved results, differences.
 
+use super::pull::Pull;
 use super::random::{gauss, sample, shape};
-use super::trial::{Pull, Trial};
+use super::trial::Trial;
 use super::{Check, check};
 use crate::generate::SmallProblem;
 use crate::oracle::Exact;

@@ -1,7 +1,8 @@
 //! Scores at the limits of what a type holds, and score differences where formulas change.
 
+use super::pull::Pull;
 use super::random::{Random, gauss, shape};
-use super::trial::{Pull, Trial};
+use super::trial::Trial;
 use super::{Check, check};
 use crate::generate::SmallProblem;
 use contattn_core::families::SinkKind;

@@ -1,7 +1,8 @@
 //! Lengths of every axis: around tile widths, empty, one, long; grouped heads; batches.
 
+use super::pull::Pull;
 use super::random::{gauss, shape};
-use super::trial::{Pull, Trial};
+use super::trial::Trial;
 use super::{Check, check};
 use crate::allowance::{Bounds, GradientBounds};
 use crate::generate::SmallProblem;

@@ -1,14 +1,12 @@
 //! One check on one engine: calls, comparisons and what came of them.
 
-use super::random::Random;
 use super::report::{CheckReport, Failure, Outcome};
-use crate::allowance::{Bound, Bounds, GradientBounds, Precision};
+use crate::allowance::{Bound, Precision};
 use crate::generate::SmallProblem;
-use crate::oracle::{Exact, Wide};
+use crate::oracle::Wide;
 use crate::report::{Tolerance, compare, compare_with_bounds, unit_in_last_place};
 use contattn_core::{
-    Dtype, Engine, EngineError, Feature, Gradient, Layout, Output, Problem, ProblemError, Request, Rule, Tensor,
-    TensorName, Unattended, Upstream,
+    Dtype, Engine, EngineError, Feature, Gradient, Output, Problem, Request, Rule, Tensor, Unattended, Upstream,
 };
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -24,42 +22,6 @@ pub(crate) struct Trial<'e> {
     count: usize,
     failures: Vec<Failure>,
     skipped: BTreeSet<String>,
-}
-
-/// Upstream gradients with their own storage.
-pub(super) struct Pull {
-    g: Tensor,
-    g_lse: Tensor,
-}
-
-impl Pull {
-    /// Normal numbers of the problem's element type.
-    pub(super) fn new(problem: &Problem<'_>, seed: u64) -> Result<Pull, ProblemError> {
-        let shape = problem.shape();
-        let mut random = Random::new(seed);
-        let mut tensor = |width: usize| {
-            let count = shape.batch * shape.heads * shape.queries * width;
-            let numbers: Vec<f64> = (0..count).map(|_| random.normal()).collect();
-            Tensor::from_f64(vec![shape.batch, shape.heads, shape.queries, width], problem.dtype(), numbers)
-        };
-        Ok(Pull { g: tensor(shape.value_dim)?, g_lse: tensor(1)? })
-    }
-
-    /// g, row-major.
-    pub(super) fn g_numbers(&self) -> Vec<f64> {
-        self.g.to_f64()
-    }
-
-    /// g_lse, row-major.
-    pub(super) fn g_lse_numbers(&self) -> Vec<f64> {
-        self.g_lse.to_f64()
-    }
-
-    pub(super) fn upstream<'a>(&'a self, problem: &Problem<'_>) -> Result<Upstream<'a>, ProblemError> {
-        let view = |tensor: &'a Tensor, name| tensor.view(name, Layout::Bhsd);
-        let lse = view(&self.g_lse, TensorName::UpstreamLse)?;
-        Upstream::new(problem, view(&self.g, TensorName::UpstreamOutput)?, Some(lse))
-    }
 }
 
 impl<'e> Trial<'e> {
@@ -248,147 +210,5 @@ impl<'e> Trial<'e> {
         };
         let pairs: Vec<Bound> = expected.iter().zip(bounds).map(pair).collect();
         self.against(case, what, actual, actual.shape(), &pairs);
-    }
-
-    /// The forward pass of a case against the oracle.
-    pub(super) fn check_forward(&mut self, case: &str, small: &SmallProblem) {
-        if let Some(problem) = self.problem(case, small) {
-            let request = self.request();
-            self.check_forward_of(case, &problem, &request);
-        }
-    }
-
-    /// The forward pass of a problem against the oracle.
-    pub(super) fn check_forward_of(&mut self, case: &str, problem: &Problem<'_>, request: &Request) {
-        let Some(output) = self.forward(case, problem, request) else { return };
-        let exact = Exact::of(problem);
-        let bounds = Bounds::of(&exact, &self.precision(problem, request));
-        self.judge_output(case, problem, request, &output, &bounds);
-    }
-
-    /// Every part of an output against exact values.
-    pub(super) fn judge_output(
-        &mut self,
-        case: &str,
-        problem: &Problem<'_>,
-        request: &Request,
-        output: &Output,
-        bounds: &Bounds,
-    ) {
-        let s = problem.shape();
-        let dtype = request.dtype(problem);
-        let nodes = [s.batch, s.heads, s.queries, s.keys + 1];
-        self.against(case, "o", &output.o, &[s.batch, s.heads, s.queries, s.value_dim], &bounds.o);
-        self.against(case, "lse", &output.lse, &[s.batch, s.heads, s.queries], &bounds.lse);
-        let types = (output.o.dtype(), output.lse.dtype());
-        self.judge(types == (dtype, dtype.lse()), case, "types", || {
-            format!("o and lse are {types:?}, expected {:?}", (dtype, dtype.lse()))
-        });
-        let optional = [
-            ("weights", &output.weights, request.weights, &bounds.weights),
-            ("bias", &output.bias, request.bias, &bounds.bias),
-        ];
-        for (what, found, wanted, bounds) in optional {
-            match found {
-                Some(found) if wanted => self.against(case, what, found, &nodes, bounds),
-                _ => self.judge(found.is_some() == wanted, case, what, || {
-                    format!("returned: {}, asked for: {wanted}", found.is_some())
-                }),
-            }
-        }
-    }
-
-    /// The backward pass of a case against the oracle.
-    pub(super) fn check_backward(&mut self, case: &str, small: &SmallProblem) {
-        if let Some(problem) = self.problem(case, small) {
-            self.check_backward_of(case, &problem, &Request::default());
-        }
-    }
-
-    /// The backward pass of a problem against the oracle.
-    pub(super) fn check_backward_of(&mut self, case: &str, problem: &Problem<'_>, request: &Request) {
-        match Pull::new(problem, 77) {
-            Ok(pull) => self.check_pulled(case, &Exact::of(problem), &pull, None, request),
-            Err(error) => self.judge(false, case, "upstream", || error.to_string()),
-        }
-    }
-
-    /// The same for given upstream gradients, and for a saved forward pass.
-    pub(super) fn check_pulled(
-        &mut self,
-        case: &str,
-        exact: &Exact<'_>,
-        pull: &Pull,
-        saved: Option<&Output>,
-        request: &Request,
-    ) {
-        match pull.upstream(exact.problem()) {
-            Ok(upstream) => self.check_backward_from(case, exact, &upstream, saved, request),
-            Err(error) => self.judge(false, case, "upstream", || error.to_string()),
-        }
-    }
-
-    /// The same for any upstream gradient.
-    pub(super) fn check_backward_from(
-        &mut self,
-        case: &str,
-        exact: &Exact<'_>,
-        upstream: &Upstream<'_>,
-        saved: Option<&Output>,
-        request: &Request,
-    ) {
-        let problem = exact.problem();
-        let Some(found) = self.backward(case, problem, upstream, saved, request) else { return };
-        let precision = Precision { saved: saved.is_some(), ..self.precision(problem, request) };
-        let bounds = GradientBounds::of(exact, &exact.gradient(upstream), &precision);
-        self.judge_gradient(case, problem, exact.durations_batched(), &found, &bounds);
-    }
-
-    /// Every part of a gradient against exact values.
-    pub(super) fn judge_gradient(
-        &mut self,
-        case: &str,
-        problem: &Problem<'_>,
-        durations_batched: bool,
-        found: &Gradient,
-        bounds: &GradientBounds,
-    ) {
-        let s = problem.shape();
-        self.against(case, "dq", &found.dq, &[s.batch, s.heads, s.queries, s.head_dim], &bounds.dq);
-        self.against(case, "dk", &found.dk, &[s.batch, s.kv_heads, s.keys, s.head_dim], &bounds.dk);
-        self.against(case, "dv", &found.dv, &[s.batch, s.kv_heads, s.keys, s.value_dim], &bounds.dv);
-        let given = problem.sink().name() == "given";
-        match &found.sink {
-            Some(sink) if given => {
-                self.against(case, "sink dk", &sink.dk, &[s.batch, s.kv_heads, 1, s.head_dim], &bounds.sink_dk);
-                self.against(case, "sink dv", &sink.dv, &[s.batch, s.kv_heads, 1, s.value_dim], &bounds.sink_dv);
-            }
-            sink => self.judge(sink.is_some() == given, case, "sink gradient", || {
-                format!("returned: {}, the sink is given: {given}", sink.is_some())
-            }),
-        }
-        let has_durations = !matches!(problem.rule(), Rule::Taylor(_));
-        let shape = if durations_batched { vec![s.batch, s.keys] } else { vec![s.keys] };
-        match &found.durations {
-            Some(durations) if has_durations => self.against(case, "d durations", durations, &shape, &bounds.durations),
-            durations => self.judge(durations.is_some() == has_durations, case, "d durations", || {
-                format!("returned: {}, expected: {has_durations}", durations.is_some())
-            }),
-        }
-    }
-
-    /// Both passes of a case against the oracle.
-    pub(super) fn check_both(&mut self, case: &str, small: &SmallProblem) {
-        let Some(problem) = self.problem(case, small) else { return };
-        let exact = Exact::of(&problem);
-        let request = self.request();
-        if let Some(output) = self.forward(case, &problem, &request) {
-            let bounds = Bounds::of(&exact, &self.precision(&problem, &request));
-            self.judge_output(case, &problem, &request, &output, &bounds);
-        }
-        match Pull::new(&problem, 77) {
-            Ok(pull) => self.check_pulled(case, &exact, &pull, None, &Request::default()),
-            Err(error) => self.judge(false, case, "upstream", || error.to_string()),
-        }
     }
 }

@@ -8,6 +8,7 @@ use contattn_core::{
     QueryTimes, Request, Rule, Series, Sink, SinkGradient, Spec, Tensor, TensorView, Timeline, Upstream,
 };
 use half::bf16;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The operator in `f64` from its formulas, right or with one mistake. It does not know the Taylor rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,6 +48,14 @@ impl Textbook {
                 let times = (0..shape.batch).flat_map(|b| (0..shape.queries).map(move |r| node(b, r))).collect();
                 if let Ok(series) = Series::batched(shape.batch, shape.queries, times) {
                     spec.query_times = QueryTimes::At(series);
+                }
+            }
+            Some(Mistake::TimesFromStart) => {
+                if let Timeline::Times(times) = &spec.timeline
+                    && times.batch().is_none()
+                {
+                    let start = times.values().first().copied().unwrap_or(0.0);
+                    spec.timeline = Timeline::Times(Series::shared(times.values().iter().map(|t| t - start).collect()));
                 }
             }
             _ => {}
@@ -115,6 +124,9 @@ impl<'p> Reader<'p> {
     }
 }
 
+/// How often the unrepeatable engine was called.
+static CALLS: AtomicUsize = AtomicUsize::new(0);
+
 fn tensor(shape: Vec<usize>, dtype: Dtype, values: Vec<f64>) -> Result<Tensor, EngineError> {
     Tensor::from_f64(shape, dtype, values).map_err(device)
 }
@@ -146,7 +158,7 @@ fn for_each_row(
                 let row = Row::of(&reader, problem.rule(), problem.domain(batch, r), &q);
                 each((batch, head, r), &reader, &row, &q);
                 done += 1;
-                monitor.progress(done, total);
+                monitor.progress(done + u64::from(engine.has(Mistake::ProgressOverruns)), total);
             }
         }
     }
@@ -185,8 +197,11 @@ impl Engine for Textbook {
             bias.extend_from_slice(&row.bias);
         })?;
         let dtype = request.dtype(problem);
-        if self.has(Mistake::RoundedTwice) && dtype == Dtype::BF16 {
-            // Truncation to f32's upper half after rounding to f32.
+        if self.has(Mistake::Unrepeatable) && CALLS.fetch_add(1, Ordering::Relaxed) % 2 == 1 {
+            o.iter_mut().for_each(|x| *x *= 1.0 + f64::EPSILON);
+        }
+        if self.has(Mistake::Truncated) && dtype == Dtype::BF16 {
+            // bfloat16 is the upper half of f32.
             o.iter_mut().for_each(|x| *x = bf16::from_bits(((*x as f32).to_bits() >> 16) as u16).widen());
         }
         let leading = vec![shape.batch, shape.heads, shape.queries];

@@ -60,13 +60,23 @@ pub enum Mistake {
     Uncancellable,
     /// A feature that it says it lacks is ignored instead of refused.
     SilentlyUnsupported,
-    /// Results are rounded to the 16-bit types twice, through f32.
-    RoundedTwice,
+    /// Results are cut to bfloat16 instead of rounded.
+    Truncated,
+    /// A row that sees nothing gets the mean of all values, as scores of -10^9 would give it.
+    EmptyRowAverages,
+    /// Times are counted from tau_0, query times and edges are not.
+    TimesFromStart,
+    /// lse lacks the maximum that was taken out of the exponentials.
+    LseWithoutMaximum,
+    /// Every other call is off by one unit in the last place, as sums in changing order are.
+    Unrepeatable,
+    /// Progress is reported beyond its total.
+    ProgressOverruns,
 }
 
 impl Mistake {
     /// Every mistake.
-    pub const ALL: [Mistake; 28] = [
+    pub const ALL: [Mistake; 33] = [
         Mistake::DroppedCarry,
         Mistake::WrongNeighbour,
         Mistake::ScoreMask,
@@ -94,7 +104,12 @@ impl Mistake {
         Mistake::LseGradientLost,
         Mistake::Uncancellable,
         Mistake::SilentlyUnsupported,
-        Mistake::RoundedTwice,
+        Mistake::Truncated,
+        Mistake::EmptyRowAverages,
+        Mistake::TimesFromStart,
+        Mistake::LseWithoutMaximum,
+        Mistake::Unrepeatable,
+        Mistake::ProgressOverruns,
     ];
 
     /// The check that exists to catch it.
@@ -127,7 +142,12 @@ impl Mistake {
             Mistake::LseGradientLost => "gradient-of-lse",
             Mistake::Uncancellable => "cancellation",
             Mistake::SilentlyUnsupported => "unsupported",
-            Mistake::RoundedTwice => "types",
+            Mistake::Truncated => "types",
+            Mistake::EmptyRowAverages => "nothing-visible",
+            Mistake::TimesFromStart => "shift-time",
+            Mistake::LseWithoutMaximum => "shift-scores",
+            Mistake::Unrepeatable => "repeatable",
+            Mistake::ProgressOverruns => "progress",
         }
     }
 }

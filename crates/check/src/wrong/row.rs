@@ -55,6 +55,13 @@ impl Row {
             nan: false,
         };
         match domain {
+            Domain::Empty if reader.mistake == Some(Mistake::EmptyRowAverages) && nodes > 1 => {
+                let share = 1.0 / (nodes - 1) as f64;
+                row.weights[1..].fill(share);
+                row.visible = (1..nodes).collect();
+                row.sum_values(reader);
+                return row;
+            }
             Domain::Empty => return row,
             Domain::Point(point) => row.see_point(point),
             Domain::Interval(interval) => row.see_interval(reader, rule, interval),
@@ -186,7 +193,8 @@ impl Row {
             self.total
         };
         let unit = f64::from(self.exponent) * std::f64::consts::LN_2;
-        self.lse = self.anchor + unit + libm::log(for_lse);
+        let maximum = if reader.mistake == Some(Mistake::LseWithoutMaximum) { 0.0 } else { self.anchor };
+        self.lse = maximum + unit + libm::log(for_lse);
         for node in 0..shares.len() {
             self.weights[node] = shares[node] / self.total;
             if shares[node] > 0.0 {

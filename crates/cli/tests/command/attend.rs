@@ -249,7 +249,8 @@ fn not_a_number_reaches_only_those_who_see_it() {
 fn the_summary_says_what_was_read_and_found() {
     let desk = flat();
     let text = desk.ok("attend --q q.npy --k k.npy --v v.npy");
-    for said in ["engine plain", "rule linear", "window causal", "n 2", "o        (1, 1) f64", "mean 2", "lse"] {
+    let engine = if cfg!(feature = "reference") { "engine reference" } else { "engine plain" };
+    for said in [engine, "rule linear", "window causal", "n 2", "o        (1, 1) f64", "mean 2", "lse"] {
         assert!(text.contains(said), "{said:?} is not in\n{text}");
     }
     assert_eq!(text.lines().count(), 4, "{text}");

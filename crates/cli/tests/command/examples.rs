@@ -1,8 +1,34 @@
 //! Help that is true: every example in it runs.
 
 use super::desk::{Desk, array, numbers};
+use contattn_core::file;
 
-const SUBCOMMANDS: [&str; 6] = ["attend", "grad", "compare", "engines", "formats", "heads"];
+const SUBCOMMANDS: &[&str] = &[
+    "attend",
+    "grad",
+    "compare",
+    "engines",
+    "formats",
+    "heads",
+    "golden",
+    #[cfg(feature = "reference")]
+    "phi",
+    #[cfg(feature = "reference")]
+    "taylor",
+    #[cfg(feature = "reference")]
+    "verify",
+    #[cfg(feature = "reference")]
+    "bench",
+];
+
+const NESTED: &[&str] = &[
+    "golden list",
+    "golden check",
+    #[cfg(feature = "reference")]
+    "golden write",
+    #[cfg(feature = "reference")]
+    "bench reference",
+];
 
 /// The files that the examples speak of: two heads of four nodes for q, k, v; times and durations to go with them.
 fn desk() -> Desk {
@@ -20,6 +46,15 @@ fn desk() -> Desk {
     desk.put_many("heads.npz", &[("q", of(&shape, 1)), ("k", of(&shape, 2)), ("v", of(&shape, 3))]);
     let shape = [1, 4, 2, 3];
     desk.put_many("bshd.npz", &[("q", of(&shape, 1)), ("k", of(&shape, 2)), ("v", of(&shape, 3))]);
+    // A corpus with one case, and its results.
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden");
+    let case = "family-gauss-linear-f32.safetensors";
+    std::fs::create_dir(desk.path().join("golden")).unwrap();
+    for name in ["manifest.json", case] {
+        std::fs::copy(format!("{corpus}/{name}"), desk.path().join("golden").join(name)).unwrap();
+    }
+    let result = |name: &str| file::read(&format!("{corpus}/{case}:{name}").parse().unwrap()).unwrap();
+    desk.put_many("mine.npz", &[("o", result("o")), ("dq", result("dq"))]);
     desk
 }
 
@@ -34,7 +69,7 @@ fn examples(help: &str) -> Vec<String> {
 fn every_example_runs() {
     let desk = desk();
     let mut count = 0;
-    for subcommand in SUBCOMMANDS {
+    for subcommand in SUBCOMMANDS.iter().chain(NESTED) {
         let help = desk.ok(&format!("{subcommand} --help"));
         assert_eq!(help, desk.ok(&format!("help {subcommand}")));
         for example in examples(&help) {
@@ -57,7 +92,7 @@ fn help_is_complete() {
     for code in ["0 ", "1 ", "2 ", "3 ", "130 "] {
         assert!(front.contains(&format!("\n  {code}")), "{front}");
     }
-    for long in ["attend --help", "grad --help", "compare --help"] {
+    for long in ["attend --help", "grad --help", "compare --help", "golden check --help"] {
         let help = desk.ok(long);
         assert!(help.contains("Exit codes:") && help.contains("Examples:"));
         for line in help.lines() {
@@ -72,13 +107,15 @@ fn help_is_complete() {
 fn engines_are_listed() {
     let desk = desk();
     let text = desk.ok("engines");
-    for said in ["plain", "plain-f32", "(default)", "rule linear", "gradients", "sink given"] {
+    for said in ["plain", "plain-f32", "(default", "rule linear", "gradients", "sink given"] {
         assert!(text.contains(said), "{said:?} is not in\n{text}");
     }
     let document: serde_json::Value = serde_json::from_str(&desk.ok("engines --json")).unwrap();
     let engines = document.as_array().unwrap();
-    assert_eq!(engines[0]["name"], "plain");
-    assert_eq!((&engines[0]["arithmetic"], &engines[1]["arithmetic"]), (&"f64".into(), &"f32".into()));
+    let named = |name: &str| engines.iter().find(|engine| engine["name"] == name).unwrap();
+    let arithmetic = |name: &str| named(name)["arithmetic"].as_str().unwrap().to_owned();
+    assert_eq!((arithmetic("plain").as_str(), arithmetic("plain-f32").as_str()), ("f64", "f32"));
+    assert_eq!(engines.iter().any(|engine| engine["name"] == "reference"), cfg!(feature = "reference"));
     for engine in engines.iter().filter(|engine| engine["available"] == true) {
         assert!(engine["supports"].as_array().unwrap().contains(&"rule linear".into()));
         // Every engine that is listed can be chosen.

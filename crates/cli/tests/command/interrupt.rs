@@ -38,6 +38,16 @@ fn send(child: &Child, name: &str) {
 #[test]
 fn ctrl_c_leaves_no_file() {
     let (desk, arguments) = long();
+    leaves_no_file(&desk, arguments);
+}
+
+#[cfg(feature = "reference")]
+#[test]
+fn ctrl_c_leaves_no_part_of_a_corpus() {
+    leaves_no_file(&Desk::new(), "golden write corpus");
+}
+
+fn leaves_no_file(desk: &Desk, arguments: &str) {
     let before = desk.files();
     for (name, number) in [("-INT", 2), ("-TERM", 15)] {
         let child = desk.command(arguments).spawn().unwrap();

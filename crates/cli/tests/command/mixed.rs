@@ -2,6 +2,11 @@
 
 use super::desk::{Desk, numbers};
 
+#[cfg(feature = "reference")]
+const ENGINES: &[&str] = &["plain", "plain-f32", "reference"];
+#[cfg(not(feature = "reference"))]
+const ENGINES: &[&str] = &["plain", "plain-f32"];
+
 /// Picks from lists, the same way every time.
 struct Dice(std::vec::IntoIter<f64>);
 
@@ -54,7 +59,7 @@ fn any_mixture_ends_well() {
             ("--sink", &["absent", "zeros", "copy", "given"]),
             ("--window", &windows),
             ("--scale", &["0", "1e308", "-1e308", "5e-324", "-1"]),
-            ("--engine", &["plain", "plain-f32"]),
+            ("--engine", ENGINES),
             ("--dtype", &["f64", "f32", "f16", "bf16"]),
             ("--layout", &["bhsd", "bshd"]),
         ] {

@@ -32,6 +32,11 @@ impl<T: Real> Sums<T> {
 /// ```text
 /// dL/da_left += L c_0 + h (c_1 - c_0)      dL/da_right += R c_1 - h (c_1 - c_0)      dL/dv_j += w_j g
 /// ```
+///
+/// Proofs: `linear_score_derivatives`, `step_score_derivatives`, `trapezoid_score_derivatives`,
+/// `cut_trapezoid_score_derivatives`, `loss_derivative`, `mass_derivative`, `gradient_scores`, `gradient_one_score`,
+/// `gradient_without_coupling`, `gradient_total`, `attention_gradient_scores`, `attention_gradient_query`,
+/// `attention_gradient_key`, `attention_gradient_value`.
 pub(crate) fn backward<T: Real>(
     rule: Rule,
     row: &Row<T>,
@@ -101,6 +106,9 @@ pub(crate) fn backward<T: Real>(
 }
 
 /// dL/dD: (L c_0 + R c_1)/D of each segment, from L/D and R/D so that D = 0 is fine, and the moving edges.
+///
+/// Proofs: `cut_linear_duration`, `fixed_edge_fraction`, `cut_linear_duration_linear`,
+/// `cut_trapezoid_duration_linear`, `step_duration_linear`, `gradient_durations`, `attention_gradient_durations`.
 fn durations<T: Real>(rule: Rule, row: &Row<T>, sum: &Sum<T>, c: &[T], gradient: &mut [f64]) {
     let z = sum.z.widen();
     for term in sum.terms.iter().filter(|term| term.segment > 0) {
@@ -139,6 +147,9 @@ fn cut_term<'s, T>(edge: &MovingEdge, sum: &'s Sum<T>) -> Option<&'s Term<T>> {
 /// dF/dbeta = (f(alpha) + f(beta))/2 + (lambda/2) f'(beta)      dF/dalpha = -(f(alpha) + f(beta))/2 + (lambda/2) f'(alpha)
 /// f'(u) = e^{a(u)} (x c(u) + c_1 - c_0)
 /// ```
+///
+/// Proofs: `moving_edges`, `linear_moving_edges`, `trapezoid_moving_edges`, `gradient_moving_edges`,
+/// `gradient_held_edges`, `upper_edge_gradient`, `lower_edge_gradient`.
 fn edge_gain<T: Real>(rule: Rule, row: &Row<T>, sum: &Sum<T>, term: &Term<T>, is_upper: bool, c: &[T]) -> f64 {
     let (c0, c1) = (c[term.left].widen(), c[term.right].widen());
     let (part, anchor) = (&term.part, sum.anchor);

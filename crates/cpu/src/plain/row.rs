@@ -195,6 +195,9 @@ impl<T: Real> Row<T> {
     }
 
     /// P_j = what node j gets of all terms, Z = sum P_j, w_j = P_j / Z, lse = log Z, b_j = log P_j - a_j.
+    ///
+    /// Proofs: `eq9_rearrange`, `eq9_numerator`, `eq9_denominator`, `P_nonneg`, `P_pos_left`, `P_pos_right`, `Z_pos`,
+    /// `weights_nonneg`, `weights_sum_one`, `P_pos_full`.
     fn segments(&mut self, rule: Rule, interval: Interval, nodes: &Nodes, want_bias: bool) {
         let mut terms: Vec<Term<T>> = interval.pieces(nodes).map(|piece| self.term(rule, piece)).collect();
         let anchor = anchor(&terms);
@@ -214,7 +217,7 @@ impl<T: Real> Row<T> {
         let log_z = anchor.max.widen() + (anchor.log() + libm::log(z.widen()));
         self.lse = super::operands::into(log_z);
         if want_bias {
-            self.logarithmic_bias(&terms);
+            self.logarithmic_bias(rule, &terms);
         }
         self.kind = Kind::Terms(Box::new(Sum { interval, terms, anchor, z }));
     }
@@ -248,21 +251,33 @@ impl<T: Real> Row<T> {
 
     /// b_j = log P_j - a_j, summed from each term's logarithm relative to a_j: exact to rounding also where P_j underflows in
     /// units of the anchor.
-    fn logarithmic_bias(&mut self, terms: &[Term<T>]) {
+    ///
+    /// Proofs: `exp_bias`, `eq10_first`, `eq10_inner`, `eq10_last`, `eq10_at_first`, `eq10_inside`, `eq10_at_last`,
+    /// `bias_equal_scores`.
+    fn logarithmic_bias(&mut self, rule: Rule, terms: &[Term<T>]) {
         // For each node the largest logarithm so far and the sum of exponentials relative to it.
         let mut sums = vec![(f64::NEG_INFINITY, 0.0); self.weights.len()];
+        let mut add = |node: usize, a: T, share: f64, length: f64| {
+            if share > 0.0 {
+                let log = (a.widen() - self.scores[node].widen()) + (libm::log(share) + libm::log(length));
+                let (top, sum) = sums[node];
+                sums[node] =
+                    if log > top { (log, 1.0 + sum * libm::exp(top - log)) } else { (top, sum + libm::exp(log - top)) };
+            }
+        };
         for term in terms.iter().filter(|term| term.length() > 0.0) {
-            for (node, share) in [(term.left, term.shares.left), (term.right, term.shares.right)] {
-                if share > T::ZERO {
-                    let above = term.largest_score().widen() - self.scores[node].widen();
-                    let log = above + (libm::log(share.widen()) + libm::log(term.length()));
-                    let (top, sum) = sums[node];
-                    sums[node] = if log > top {
-                        (log, 1.0 + sum * libm::exp(top - log))
-                    } else {
-                        (top, sum + libm::exp(log - top))
-                    };
+            if rule == Rule::Trapezoid && term.left != term.right {
+                // Under the other rules a share is at least about 1/y^2 of the segment's larger end; here it is e^{-y}, and
+                // would be lost: the two ends are taken each by itself.
+                let Part { alpha, one_minus_alpha, beta, one_minus_beta, .. } = term.part;
+                for (a, to_left, to_right) in [(term.a_from, one_minus_alpha, alpha), (term.a_to, one_minus_beta, beta)]
+                {
+                    add(term.left, a, 0.5 * to_left, term.length());
+                    add(term.right, a, 0.5 * to_right, term.length());
                 }
+            } else {
+                add(term.left, term.largest_score(), term.shares.left.widen(), term.length());
+                add(term.right, term.largest_score(), term.shares.right.widen(), term.length());
             }
         }
         for &j in &self.visible {
@@ -313,6 +328,8 @@ impl<T: Real> Row<T> {
     }
 
     /// o = sum w_j v_j, and the rules for numbers that are not finite.
+    ///
+    /// Proofs: `attention_weights`, `attention_hull`.
     fn finish(&mut self, seen: &Seen<'_, T>, q: &[T]) {
         let finite = |x: &[T]| x.iter().all(|x| x.is_finite());
         if !finite(q) || !self.visible.iter().all(|&j| finite(seen.key(j))) {

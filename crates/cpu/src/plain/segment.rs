@@ -42,6 +42,8 @@ struct Phi<T> {
 /// each accurate by itself: at y = 1 the first three cancel by factors of 1.6, 2.7 and 2.4, and psi by 6 on top; all less
 /// further out. (Taking the smaller share as mass minus larger share would lose a factor y.) Each result is therefore good to
 /// about 8 roundings, psi to 40.
+///
+/// Proofs: `phi2_taylor_error`, `psi_taylor_error`, `linear_near`, `linear_far`.
 fn phi<T: Real>(y: T) -> Phi<T> {
     if y < T::ONE {
         const TERMS: i32 = 18;
@@ -68,6 +70,8 @@ fn phi<T: Real>(y: T) -> Phi<T> {
 ///
 /// # Panics
 /// For Taylor, which is not a map of single segments.
+///
+/// Proofs: `linear_coupling_le`, `linear_mass_range`, `linear_reversal`.
 pub fn shares<T: Real>(rule: Rule, a_left: T, a_right: T) -> Shares<T> {
     let right_is_larger = a_right >= a_left;
     // The difference of two scores of opposite sign may overflow; the largest number stands for it.
@@ -87,6 +91,8 @@ pub fn shares<T: Real>(rule: Rule, a_left: T, a_right: T) -> Shares<T> {
 }
 
 /// The score at place u of a segment, from the nearer end; `one_minus_u` is given to keep it accurate.
+///
+/// Proofs: `score_of_curve`.
 pub fn interpolate<T: Real>(a_left: T, a_right: T, u: f64, one_minus_u: f64) -> T {
     let x = (a_right - a_left).max(-T::MAX).min(T::MAX);
     let a = if u < 0.5 { a_left + x * T::rounded(u) } else { a_right - x * T::rounded(one_minus_u) };
@@ -101,6 +107,10 @@ pub fn interpolate<T: Real>(a_left: T, a_right: T, u: f64, one_minus_u: f64) -> 
 /// ```text
 /// L = L'(1-alpha) + R'(1-beta)    R = L' alpha + R' beta    h = alpha(1-alpha) L' + beta(1-beta) R' + lambda^2 h'
 /// ```
+///
+/// Proofs: `cut_value`, `linear_cut_integral`, `linear_whole`, `trapezoid_whole`, `step_whole`, `linear_cut_value`,
+/// `linear_cut_mass`, `linear_cut_pos`, `linear_cut_nonneg`, `linear_cut_split`, `cut_linear_reversal`,
+/// `cut_linear_shift`, `cut_linear_scale`.
 pub fn part_shares<T: Real>(rule: Rule, a_left: T, a_right: T, part: &Part) -> (T, T, Shares<T>) {
     if part.is_whole() || rule == Rule::Step {
         return (a_left, a_right, shares(rule, a_left, a_right));

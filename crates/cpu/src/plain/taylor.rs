@@ -14,11 +14,15 @@ pub struct Bias<T> {
 }
 
 /// log(phi2(u) + phi2(w)) up to total degree `order`, for a node with two neighbours: u and w are their scores minus its own.
+///
+/// Proofs: `phi2_expansion`, `phi2_second_order`, `bias_second_order`, `eq13_second_order`, `biased_gradient`.
 pub fn interior<T: Real>(u: T, w: T, order: u32) -> Bias<T> {
     expand(u, w, order, 0.0)
 }
 
 /// log phi2(u) up to degree `order`, for a node with one neighbour.
+///
+/// Proofs: `end_bias_second_order`, `eq13_first`, `eq13_last`.
 pub fn end<T: Real>(u: T, order: u32) -> Bias<T> {
     // (phi2(u) + phi2(u))/2: the same series on the diagonal, less log 2.
     let both = expand(u, u, order, -std::f64::consts::LN_2);

@@ -9,7 +9,7 @@ pub(crate) fn zeros<S: Simd>(s: S) -> Lanes<S::V> {
     [s.splat(0.0); VECTORS]
 }
 
-/// M rows times all queries: out[m][lane] = sum_c rows[m][c] q[c][lane].
+/// M rows times all queries: `out[m][lane] = sum_c rows[m][c] q[c][lane]`.
 #[inline(always)]
 #[allow(unsafe_code)] // checks inside the loop would keep its sums out of registers
 fn dots<S: Simd, const M: usize>(s: S, rows: [&[f32]; M], q: &[Lanes<S::V>]) -> [Lanes<S::V>; M] {
@@ -82,7 +82,7 @@ fn scores_by<S: Simd, const M: usize>(
     max
 }
 
-/// out[c][lane] = factor[lane] out[c][lane] + sum_i rows[first + i][c] weights[i][lane]; a factor of `None` is 1.
+/// `out[c][lane] = factor[lane] out[c][lane] + sum_i rows[first + i][c] weights[i][lane]`; a factor of `None` is 1.
 #[inline(always)]
 pub(crate) fn accumulate<S: Simd>(
     s: S,
@@ -134,7 +134,7 @@ fn accumulate_by<S: Simd, const M: usize>(
     }
 }
 
-/// out[i][c] += sum over lanes of weights[i][lane] rows[lane][c], with the columns on lanes: no transpose.
+/// `out[i][c] += sum over lanes of weights[i][lane] rows[lane][c]`, with the columns on lanes: no transpose.
 ///
 /// `weights` has `lanes` numbers a row, `rows` one row of `columns` vectors for each lane, `out` one row of as many numbers for
 /// each row of `weights`.

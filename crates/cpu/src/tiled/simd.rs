@@ -1,7 +1,7 @@
 //! The vectors of `f32` that the kernels are written in, and the instruction sets that provide them.
 //!
-//! A kernel is a [`Kernel`]: generic over [`Simd`], every function on its way marked `#[inline(always)]`, so that all of it is
-//! compiled inside the one function of its back end that turns the instruction set on ([`Simd::vectorize`]). A value of a
+//! A kernel is a `Kernel`: generic over `Simd`, every function on its way marked `#[inline(always)]`, so that all of it is
+//! compiled inside the one function of its back end that turns the instruction set on (`Simd::vectorize`). A value of a
 //! back end proves that the machine has its instructions: it is made by `detect` alone, which can fail. Nothing outside this
 //! module's back ends is unsafe.
 
