@@ -2,8 +2,9 @@
 
 use contattn_check::golden::{Corpus, Entry, Expected, GoldenError, Inputs, cases, contents, results};
 use contattn_core::file::safetensors;
-use contattn_core::{Dtype, Engine, Feature, Request, Tensor, Unattended};
-use contattn_cpu::Plain;
+use contattn_core::{Dtype, Engine, Feature, Open, Request, Tensor, Unattended};
+use contattn_cpu::tiled::{self, Isa};
+use contattn_cpu::{Plain, Tiled};
 use std::collections::{BTreeMap, BTreeSet};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden");
@@ -110,6 +111,40 @@ fn the_plain_engine_in_f64_passes() {
 #[test]
 fn the_plain_engine_in_f32_passes() {
     passes(&Plain::<f32>::new(), None);
+}
+
+/// The tiled engine on every instruction set of this machine, on the cases that it does not refuse by name; weights and bias it
+/// does not return. Every result must keep to the derived bounds, o and lse to the multiple of the plain twin's error as well; a
+/// single gradient may exceed that multiple where the twin happened to be lucky.
+#[test]
+fn the_tiled_engine_passes() {
+    let mut tried = 0;
+    for isa in Isa::ALL {
+        let Ok(engine) = Tiled::open(tiled::Options { isa: Some(isa), ..tiled::Options::default() }) else { continue };
+        let mut wrong = String::new();
+        for (entry, inputs, expected) in all() {
+            let problem = inputs.problem.problem().unwrap();
+            if engine.check(&problem, &Request::default()).is_err() {
+                continue;
+            }
+            let output = engine.forward(&problem, &Request::default(), &Unattended).unwrap();
+            let gradient = entry.differentiable.then(|| {
+                let upstream = inputs.upstream(&problem).unwrap();
+                engine.backward(&problem, &upstream, Some(&output), &Request::default(), &Unattended).unwrap()
+            });
+            for (name, actual) in results(&inputs, output, gradient).unwrap() {
+                let verdict = expected[name].judge(&actual, engine.arithmetic()).unwrap();
+                let forward = matches!(name, "o" | "lse");
+                let bounded = verdict.beyond_bounds == 0 && verdict.not_finite == 0;
+                if !verdict.passed() && (forward || !bounded) {
+                    wrong += &format!("{isa}: {}: {verdict}\n", entry.name);
+                }
+                tried += 1;
+            }
+        }
+        assert!(wrong.is_empty(), "{wrong}");
+    }
+    assert!(tried > 500, "{tried} results judged");
 }
 
 /// Results that are not rounded to the case's type pass as well: an engine may return wider ones.
