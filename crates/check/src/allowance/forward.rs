@@ -230,7 +230,13 @@ impl RowErrors {
         let value = row.bias[node];
         let u = precision.unit();
         if !value.is_finite() {
-            return Bound::exactly(value);
+            // Beside a score that overflows, b may be past the type's range itself, or that of a score held at its largest number.
+            let seen = row.scores[node].is_some();
+            return if seen && self.scores.iter().any(|error| error.is_infinite()) {
+                Bound { value: Wide::ZERO, allowed: f64::INFINITY }
+            } else {
+                Bound::exactly(value)
+            };
         }
         let a = row.score(node).to_f64();
         let share = row.weights[node].to_f64();
