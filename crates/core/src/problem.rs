@@ -173,10 +173,6 @@ impl<'a> Problem<'a> {
     pub fn domain(&self, batch: usize, row: usize) -> Domain {
         assert!(row < self.shape().queries);
         let Some(stretch) = self.stretch(batch, row) else { return Domain::Empty };
-        let value = |edge: &Edge| match edge {
-            Edge::All(t) => *t,
-            Edge::Rows(rows) => rows.row(batch)[row],
-        };
         let window = &self.spec.window;
         let time = if window.is_causal() {
             match self.query_time(batch, row) {
@@ -188,12 +184,12 @@ impl<'a> Problem<'a> {
         };
         let lower = match &window.lower {
             Lower::Start => LowerEdge::Start,
-            Lower::At(edge) => LowerEdge::At(value(edge)),
+            Lower::At(edge) => LowerEdge::At(edge.of(batch, row)),
             Lower::Sliding(width) => LowerEdge::Sliding { time, width: *width },
         };
         let upper = match &window.upper {
             Upper::End => UpperEdge::End,
-            Upper::At(edge) => UpperEdge::At(value(edge)),
+            Upper::At(edge) => UpperEdge::At(edge.of(batch, row)),
             Upper::Query { offset } => {
                 let node = match &self.spec.query_times {
                     QueryTimes::LastNodes => usize::try_from(self.default_node(row)).ok(),
@@ -390,10 +386,6 @@ fn check_window(spec: &Spec, shape: Shape) -> Result<(), ProblemError> {
 }
 
 fn check_order(lower: &Edge, upper: &Edge, shape: Shape) -> Result<(), ProblemError> {
-    let value = |edge: &Edge, batch: usize, row: usize| match edge {
-        Edge::All(t) => *t,
-        Edge::Rows(rows) => rows.row(batch)[row],
-    };
     let per = |edge: &Edge| match edge {
         Edge::All(_) => (false, false),
         Edge::Rows(rows) => (rows.batch().is_some(), true),
@@ -401,7 +393,7 @@ fn check_order(lower: &Edge, upper: &Edge, shape: Shape) -> Result<(), ProblemEr
     let (batched, by_row) = (per(lower).0 || per(upper).0, per(lower).1 || per(upper).1);
     for batch in 0..if batched { shape.batch } else { 1 } {
         for row in 0..if by_row { shape.queries } else { 1 } {
-            let (lower, upper) = (value(lower, batch, row), value(upper, batch, row));
+            let (lower, upper) = (lower.of(batch, row), upper.of(batch, row));
             if lower > upper {
                 let index = match (batched, by_row) {
                     (true, _) => vec![batch, row],

@@ -1,6 +1,6 @@
 //! The two floating-point types that engines calculate in.
 
-use crate::dtype::{Dtype, Element};
+use crate::dtype::Element;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
@@ -46,12 +46,10 @@ pub trait Real:
     fn is_finite(self) -> bool;
     /// Not a number.
     fn is_nan(self) -> bool;
-    /// x 2^n
-    fn scale_by_power_of_two(self, n: i32) -> Self;
 }
 
 macro_rules! real {
-    ($t:ident, $exp:ident, $log:ident, $fabs:ident, $fmax:ident, $fmin:ident, $ldexp:ident) => {
+    ($t:ident, $exp:ident, $log:ident, $fabs:ident, $fmax:ident, $fmin:ident) => {
         impl Real for $t {
             const ZERO: $t = 0.0;
             const ONE: $t = 1.0;
@@ -86,17 +84,8 @@ macro_rules! real {
             fn is_nan(self) -> bool {
                 $t::is_nan(self)
             }
-            #[inline]
-            fn scale_by_power_of_two(self, n: i32) -> $t {
-                libm::$ldexp(self, n)
-            }
         }
     };
 }
-real!(f64, exp, log, fabs, fmax, fmin, ldexp);
-real!(f32, expf, logf, fabsf, fmaxf, fminf, ldexpf);
-
-/// The type in which an engine does its sums, as data.
-pub const fn arithmetic_of<T: Real>() -> Dtype {
-    T::DTYPE
-}
+real!(f64, exp, log, fabs, fmax, fmin);
+real!(f32, expf, logf, fabsf, fmaxf, fminf);

@@ -37,6 +37,16 @@ pub enum Edge {
     Rows(Series<f64>),
 }
 
+impl Edge {
+    /// The edge of one row.
+    pub(crate) fn of(&self, batch: usize, row: usize) -> f64 {
+        match self {
+            Edge::All(t) => *t,
+            Edge::Rows(rows) => rows.row(batch)[row],
+        }
+    }
+}
+
 /// Where a window begins.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub enum Lower {

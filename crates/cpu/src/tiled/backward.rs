@@ -416,51 +416,18 @@ fn tile<S: Simd, R: SegmentRule>(
     let durations = head.durations.tile(at, height);
     for v in 0..VECTORS {
         let edges = (s.load(&from[v * S::LANES..]), s.load(&to[v * S::LANES..]));
+        // A macro, since a closure cannot be generic over the two constants.
+        macro_rules! down {
+            ($time:literal, $edge:literal) => {{
+                let state = (m[v], delta[v]);
+                sweep::<S, R, $time, $edge>(s, v, at, height, scratch, durations, edges, state, &mut block.carry)
+            }};
+        }
         match (durations.is_empty(), whole) {
-            (true, true) => sweep::<S, R, false, false>(
-                s,
-                v,
-                at,
-                height,
-                scratch,
-                durations,
-                edges,
-                (m[v], delta[v]),
-                &mut block.carry,
-            ),
-            (false, true) => sweep::<S, R, true, false>(
-                s,
-                v,
-                at,
-                height,
-                scratch,
-                durations,
-                edges,
-                (m[v], delta[v]),
-                &mut block.carry,
-            ),
-            (true, false) => sweep::<S, R, false, true>(
-                s,
-                v,
-                at,
-                height,
-                scratch,
-                durations,
-                edges,
-                (m[v], delta[v]),
-                &mut block.carry,
-            ),
-            (false, false) => sweep::<S, R, true, true>(
-                s,
-                v,
-                at,
-                height,
-                scratch,
-                durations,
-                edges,
-                (m[v], delta[v]),
-                &mut block.carry,
-            ),
+            (true, true) => down!(false, false),
+            (false, true) => down!(true, false),
+            (true, false) => down!(false, true),
+            (false, false) => down!(true, true),
         }
     }
     let (first, mut count) = if R::READS_LEFT { (at - 1, height) } else { (at, height) };
