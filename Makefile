@@ -3,7 +3,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test cross proofs fuzz lint licences check clean
+.PHONY: help run test cross proofs bench fuzz lint licences check clean
 
 # ask cargo for reproducible builds: the lock file is part of the project
 CARGO := cargo
@@ -12,6 +12,8 @@ LOCKED := --locked
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # where `make run` writes
 OUT ?= out
+# options of scripts/bench/run.py
+BENCH ?=
 # seconds for each fuzz target
 FUZZ_SECONDS ?= 20
 
@@ -35,6 +37,10 @@ cross: ## independent checks: NumPy and SciPy beside the command, Arb beside the
 proofs: ## check the machine-checked proofs (installs Coq where it can)
 	proofs/check.sh
 
+bench: ## our kernels beside PyTorch's, in turn, a quarter of an hour; FULL=1 for the grid, BENCH='--only ...' for options
+	@scripts/setup.sh bench
+	scripts/bench.sh $(if $(FULL),--full) $(BENCH)
+
 fuzz: ## fuzz the readers of files for a short while (needs a nightly toolchain)
 	@scripts/setup.sh test
 	fuzz/run.sh $(FUZZ_SECONDS)
@@ -52,6 +58,7 @@ check: ## rules that the repository keeps: layers, leftovers, sizes, names
 	@scripts/setup.sh check
 	python3 scripts/check_repository.py --plants
 	python3 scripts/check_repository.py
+	cd scripts/bench && python3 -m unittest --quiet test_bench
 
 clean: ## remove what was built
 	$(CARGO) clean
