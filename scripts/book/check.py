@@ -20,7 +20,9 @@ from pages import ROOT
 
 # Numbers that a command, not a person, should have written: decimals, powers of ten, percentages, and long counts.
 NUMBER = re.compile(r"(?<![\w./-])\d+(?:\.\d+(?:e[+-]?\d+)?|e[+-]?\d+|\s?%|\d{3,}|\.\d+e\d+)(?![\w/]|\.\d)")
-YEAR = re.compile(r"^(19|20)\d\d$")
+# Constants that are chosen, not found: powers of ten and of two, years, versions of programs.
+CHOSEN = re.compile(r"1e[+-]?\d+|1024|2048|4096|8192|16384|32768|65536|(19|20)\d\d")
+VERSION = re.compile(r"(Coq|rustc|Python|Debian|python-flint|mpmath|Triton|PyTorch) $")
 DATE = re.compile(r"\b20\d\d-\d\d-\d\d\b|\b\d{1,2} (January|February|March|April|May|June|July|August|September|October|November|December) 20\d\d\b")
 # Numbers of papers: 4 digits, a point, 4 or 5 digits.
 IDENTIFIER = re.compile(r"\d{4}\.\d{4,5}(v\d)?")
@@ -50,7 +52,8 @@ def numbers(page, root):
         if DATE.search(page.text[start:end]) and "`" in page.text[start:end]:
             continue
         for match in NUMBER.finditer(prose, start, end):
-            if not YEAR.match(match[0]) and not IDENTIFIER.fullmatch(match[0]):
+            given = CHOSEN.fullmatch(match[0]) or IDENTIFIER.fullmatch(match[0]) or VERSION.search(page.text[: match.start()])
+            if not given:
                 yield match.start(), f"the number {match[0]} stands neither in a checked region nor in a dated record"
 
 

@@ -18,6 +18,8 @@ FENCE = re.compile(r"^([ ]{0,3})(`{3,}|~{3,})[ ]*([^`\n]*)$")
 REGION = re.compile(r"<!--(?P<kind>[=~@])\s*(?P<command>.*?)\s*-->(?P<body>.*?)<!--/-->", re.DOTALL)
 SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+# What another program of the repository writes, and compares, between such marks.
+WRITTEN = re.compile(r"<!-- (\w+) -->.*?<!-- end of \1 -->", re.DOTALL)
 DISPLAY = re.compile(r"^\$\$\n(.*?)\n\$\$$", re.DOTALL | re.MULTILINE)
 INLINE = re.compile(r"(?<![\\$\w])\$(?![\s$])((?:[^$\n\\]|\\.|\n(?!\n))+?)(?<!\s)\$(?![\w$])")
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(<?([^()\s<>]+)>?(?:\s+\"[^\"]*\")?\)")
@@ -82,7 +84,7 @@ class Page:
     def prose(self):
         """What is read as plain words: no code, no mathematics, no checked region, no target of a link."""
         text = REGION.sub(lambda m: blank(m[0]), self.without_blocks)
-        for pattern in (SPAN, COMMENT, DISPLAY, INLINE):
+        for pattern in (WRITTEN, SPAN, COMMENT, DISPLAY, INLINE):
             text = pattern.sub(lambda m: blank(m[0]), text)
         return re.sub(r"\]\([^)]*\)", lambda m: blank(m[0]), text)
 

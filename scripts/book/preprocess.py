@@ -14,6 +14,7 @@ import sys
 
 from math_core import LatexError, LatexToMathML
 
+import notebooks
 from pages import DISPLAY, INLINE, LINK, REGION, ROOT, SPAN, Page
 
 CONVERTER = LatexToMathML(macros={})
@@ -46,16 +47,18 @@ def display(latex, where):
 
 
 def inside(name, link):
-    """A link of docs/NAME, if it leads out of docs/: to the page that shows the file."""
-    if "://" in link or link.startswith(("#", "mailto:")):
+    """A link of the chapter NAME, if it leads out of docs/: to the chapter of a notebook or to the page that shows the file."""
+    if "://" in link or link.startswith(("#", "mailto:", "data:")):
         return link
     target, _, anchor = link.partition("#")
-    path = posixpath.normpath(posixpath.join("docs", posixpath.dirname(name), target))
-    if path.startswith("docs/"):
-        return link
+    home = posixpath.dirname(name) if name.startswith("notebooks/") else posixpath.join("docs", posixpath.dirname(name))
+    path = posixpath.normpath(posixpath.join(home, target))
     up = "../" * name.count("/")
+    after = f"#{anchor}" if anchor else ""
+    if path.startswith("docs/"):
+        return (f"{up}{path.removeprefix('docs/')}{after}") if name.startswith("notebooks/") else link
     if path.startswith("notebooks/") and path.endswith(".ipynb"):
-        return f"{up}{path.removesuffix('.ipynb')}.html" + (f"#{anchor}" if anchor else "")
+        return f"{up}{path.removesuffix('.ipynb')}.html{after}"
     return f"{up}{SHOWN}/{path}{'/index' if (ROOT / path).is_dir() else ''}.html"
 
 
@@ -101,10 +104,26 @@ def chapter(name, text):
     return outside_code(Page(name, text), mathematics)
 
 
+def add_notebooks(items):
+    """The executed notebooks as chapters below the page about them."""
+    for item in items:
+        found = item.get("Chapter") if isinstance(item, dict) else None
+        if not found or found["path"] != "notebooks.md":
+            continue
+        for number, path in enumerate(sorted((ROOT / "notebooks").glob("*.ipynb")), 1):
+            text = notebooks.markdown(path)
+            name = f"notebooks/{path.stem}.md"
+            parents = [*found["parent_names"], found["name"]]
+            chapter = {"name": notebooks.title(text, path), "content": text, "sub_items": [], "parent_names": parents}
+            chapter |= {"number": [*(found["number"] or []), number], "path": name, "source_path": None}
+            found["sub_items"].append({"Chapter": chapter})
+
+
 def main():
     if sys.argv[1:2] == ["supports"]:
         return 0 if sys.argv[2] == "html" else 1
     _, book = json.load(sys.stdin)
+    add_notebooks(book["items"])
     stack = list(book["items"])
     try:
         while stack:
@@ -115,7 +134,7 @@ def main():
                 if found["path"]:
                     found["content"] = chapter(found["path"], found["content"])
     except Refused as refused:
-        print(f"mathematics that cannot be read in docs/{refused}", file=sys.stderr)
+        print(f"mathematics that cannot be read in {refused}", file=sys.stderr)
         return 1
     json.dump(book, sys.stdout)
     return 0
