@@ -8,8 +8,8 @@
 use contattn_check::golden::{Corpus, results};
 use contattn_check::suite;
 use contattn_core::{
-    Domain, Dtype, Engine, EngineError, Feature, Gradient, Monitor, Output, Piece, Problem, Request, Rule, Sink, Tensor,
-    Unattended, Upstream,
+    Domain, Dtype, Engine, EngineError, Feature, Gradient, Monitor, Output, Piece, Problem, Request, Rule, Sink,
+    Tensor, Unattended, Upstream,
 };
 
 struct Mine;

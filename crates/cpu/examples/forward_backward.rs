@@ -26,8 +26,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let ones = Tensor::from_f64(fast.o.shape().to_vec(), Dtype::F32, vec![1.0; fast.o.len()])?;
     let upstream = Upstream::new(&problem, ones.view(TensorName::UpstreamOutput, Layout::Bhsd)?, None)?;
     let gradient = tiled.backward(&problem, &upstream, Some(&fast), &Request::default(), &Unattended)?;
-    let expected =
-        plain.backward(&problem, &upstream, None, &Request { dtype: Some(Dtype::F64), ..Request::default() }, &Unattended)?;
+    let expected = plain.backward(
+        &problem,
+        &upstream,
+        None,
+        &Request { dtype: Some(Dtype::F64), ..Request::default() },
+        &Unattended,
+    )?;
     for (name, found, exact) in
         [("dq", &gradient.dq, &expected.dq), ("dk", &gradient.dk, &expected.dk), ("dv", &gradient.dv, &expected.dv)]
     {
