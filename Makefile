@@ -3,7 +3,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test cross proofs bench fuzz lint licences check clean
+.PHONY: help run test cross proofs book examples notebooks bench bench-gpu fuzz asan lint licences check clean
 
 # ask cargo for reproducible builds: the lock file is part of the project
 CARGO := cargo
@@ -36,6 +36,16 @@ cross: ## independent checks: NumPy and SciPy beside the command, Arb beside the
 
 proofs: ## check the machine-checked proofs (installs Coq where it can)
 	proofs/check.sh
+
+book: ## build the book into target/book, and check every command, link and number of it and of the README
+	@scripts/setup.sh book
+	scripts/book.sh plants
+	scripts/book.sh check
+	scripts/book.sh build
+
+examples: ## build and run the examples of every crate
+	@scripts/setup.sh test
+	scripts/examples.sh
 
 bench: ## our kernels beside PyTorch's, in turn, a quarter of an hour; FULL=1 for the grid, BENCH='--only ...' for options
 	@scripts/setup.sh bench
