@@ -3,7 +3,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test cross proofs fuzz lint licences check clean
+.PHONY: help run test cross notebooks proofs fuzz lint licences check clean
 
 # ask cargo for reproducible builds: the lock file is part of the project
 CARGO := cargo
@@ -12,6 +12,8 @@ LOCKED := --locked
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # where `make run` writes
 OUT ?= out
+# which notebooks `make notebooks` runs; all where none is named
+NOTEBOOKS ?=
 # seconds for each fuzz target
 FUZZ_SECONDS ?= 20
 
@@ -31,6 +33,11 @@ test: ## every test: unit, integration, documentation
 cross: ## independent checks: NumPy and SciPy beside the command, Arb beside the golden corpus
 	@scripts/setup.sh cross
 	scripts/cross.sh
+
+notebooks: ## run the notebooks and compare what they show with what is stored in them; WRITE=1 stores what differs
+	@scripts/setup.sh notebooks
+	scripts/notebooks.sh --plants
+	scripts/notebooks.sh $(if $(WRITE),--write) $(NOTEBOOKS)
 
 proofs: ## check the machine-checked proofs (installs Coq where it can)
 	proofs/check.sh
