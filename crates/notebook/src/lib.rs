@@ -7,13 +7,13 @@
 //! use contattn_notebook::prelude::*;
 //! ```
 //!
-//! and has the crates of this project as `core`, `cpu`, `check`, `figure` and `reference`, and besides:
+//! and has the crates of this project under their own names, and besides:
 //!
 //! - [`Table`] and [`Chart`], which the kernel shows where a cell ends with one, and [`Picture`] for any other figure;
 //! - [`Measured`]: what differs from run to run, between the signs ‹ and ›. Everything else that a cell shows is the same from every
 //!   run on every machine, and `make notebooks` compares it with what is stored;
 //! - [`Curve`]: one query over nodes with given scores; [`attend`]: heads from tensors;
-//! - [`grid`], [`sci`] and the like: places on axes, numbers as text;
+//! - [`grid`], [`sci`] and the like: places on axes, numbers as text; [`python`]: programs of another language;
 //! - [`Verdict`](theorem::Verdict): a numbered equation of the derivation, run against the reference.
 //!
 //! Elementary functions in cells come from [`libm`], which has the same bits on every platform.
@@ -36,6 +36,7 @@ mod measured;
 mod numbers;
 mod picture;
 mod problem;
+mod program;
 mod show;
 mod table;
 pub mod theorem;
@@ -45,22 +46,18 @@ pub use measured::{Measured, shortest};
 pub use numbers::{grid, log_grid, near, relative_error, sci};
 pub use picture::Picture;
 pub use problem::{Curve, NotebookError, Row, RowGradient, attend};
+pub use program::{Transcript, python};
 pub use table::Table;
 
-pub use contattn_check as check;
-pub use contattn_core as core;
-pub use contattn_cpu as cpu;
-pub use contattn_figure as figure;
-pub use contattn_reference as reference;
-pub use libm;
+pub use {contattn_check, contattn_core, contattn_cpu, contattn_figure, contattn_reference, libm};
 
 /// What nearly every cell uses.
 pub mod prelude {
     pub use crate::theorem::theorem;
     pub use crate::{
-        Chart, Curve, Measured, NotebookError, Picture, Table, attend, grid, log_grid, near, relative_error, sci, shortest,
+        Chart, Curve, Measured, NotebookError, Picture, Table, attend, grid, log_grid, near, python, relative_error, sci, shortest,
     };
-    pub use crate::{check, core, cpu, figure, libm, reference};
+    pub use crate::{contattn_check, contattn_core, contattn_cpu, contattn_figure, contattn_reference, libm};
     pub use contattn_core::{
         Dtype, Engine, Layout, Open, Problem, Request, Rule, Scale, Series, Sink, Spec, Tensor, TensorName, Timeline,
         Unattended, Window,

@@ -49,7 +49,7 @@ pub fn relative_error(found: f64, exact: f64) -> f64 {
 /// The `f64` next to the middle of an enclosure.
 ///
 /// ```
-/// use contattn_notebook::{near, reference::Enclosure};
+/// use contattn_notebook::{contattn_reference::Enclosure, near};
 /// assert_eq!(near(&Enclosure::from_f64(128, 1.0).exp()), std::f64::consts::E);
 /// ```
 pub fn near(x: &Enclosure) -> f64 {

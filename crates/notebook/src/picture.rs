@@ -7,7 +7,7 @@ use contattn_figure::Figure;
 /// A drawn figure with the words that stand for it where pictures are not shown.
 ///
 /// ```
-/// use contattn_notebook::{Picture, figure::{ColorScale, Group, Heatmap, Matrix, Sheet}};
+/// use contattn_notebook::{Picture, contattn_figure::{ColorScale, Group, Heatmap, Matrix, Sheet}};
 /// let map = Heatmap::new(Matrix::new(1, 2, vec![0.25, 0.75])?);
 /// let group = Group { label: "w".into(), scale: ColorScale::linear(0.0, 1.0), maps: vec![map] };
 /// let sheet = Sheet { title: "Weights".into(), caption: "of one row".into(), rows: vec![vec![group]] };

@@ -54,7 +54,7 @@ pub fn attend(
 /// One query over nodes 0..=n on the time line, given by its scores: head_dim 1, q = 1, scale 1, so that keys are scores.
 ///
 /// ```
-/// use contattn_notebook::{Curve, reference::Reference, core::Rule};
+/// use contattn_notebook::{Curve, contattn_core::Rule, contattn_reference::Reference};
 /// let curve = Curve::uniform([0.0, 1.0, 0.5], [0.0, 1.0, 2.0]);
 /// let row = curve.attend(&Reference::new(), Rule::Linear)?;
 /// assert_eq!(row.weights.len(), 3);
