@@ -14,6 +14,8 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 OUT ?= out
 # options of scripts/bench/run.py
 BENCH ?=
+# which notebooks `make notebooks` runs; all where none is named
+NOTEBOOKS ?=
 # seconds for each fuzz target
 FUZZ_SECONDS ?= 20
 
@@ -33,6 +35,11 @@ test: ## every test: unit, integration, documentation
 cross: ## independent checks: NumPy and SciPy beside the command, Arb beside the golden corpus
 	@scripts/setup.sh cross
 	scripts/cross.sh
+
+notebooks: ## run the notebooks and compare what they show with what is stored in them; WRITE=1 stores what differs
+	@scripts/setup.sh notebooks
+	scripts/notebooks.sh --plants
+	scripts/notebooks.sh $(if $(WRITE),--write) $(NOTEBOOKS)
 
 proofs: ## check the machine-checked proofs (installs Coq where it can)
 	proofs/check.sh
