@@ -9,7 +9,6 @@
 //! `refusal` (every error as one line of what and one line of advice), `context` (cancellation and progress).
 
 mod attend;
-#[cfg(feature = "reference")]
 mod bench;
 mod command;
 mod compare;
