@@ -1,9 +1,11 @@
 """Which cases are measured: the short list of `make bench`, and the whole grid."""
 
-DIRECTIONS = ("fwd", "fwdbwd", "decode")
+SDPA = ["torch-sdpa"]
+ALL = [*SDPA, "torch-eager", "torch-compiled", "torch-chunked"]
 
 
 def case(direction, heads, kv_heads, keys, width, causal, threads, isa, **more):
+    """`peers`: which of PyTorch's take part; `contenders`: which of ours, by default all."""
     return {
         "direction": direction,
         "heads": heads,
@@ -14,8 +16,16 @@ def case(direction, heads, kv_heads, keys, width, causal, threads, isa, **more):
         "causal": causal,
         "threads": threads,
         "isa": isa,
+        "peers": peers(direction, heads, keys, width, threads),
         **more,
     }
+
+
+def peers(direction, heads, keys, width, threads):
+    """Continuous attention has no kernel in PyTorch: written with operators it takes memory for all pairs, and its times differ
+    little from case to case."""
+    told = direction != "decode" and heads == 1 and keys in (512, 2048) and width in (64, 128)
+    return ALL if told and (threads == 1 or (keys, width) == (2048, 64)) else SDPA
 
 
 def label(case):
@@ -36,7 +46,7 @@ def decoding(threads, isa):
 
 def curve(isa, lengths):
     """Further points of time per pair against length: one thread, linear alone."""
-    more = {"contenders": ["linear"], "peers": False}
+    more = {"contenders": ["linear"], "peers": []}
     return [c for keys in lengths for c in windows("fwd", 1, 1, keys, 64, 1, isa, **more)]
 
 
@@ -65,11 +75,13 @@ def grid(threads, isas):
         for count in threads:
             for direction in ("fwd", "fwdbwd"):
                 for keys in (512, 2048, 8192, 16384):
+                    # Irregular time costs the backward pass of long problems nothing that shorter ones do not show.
+                    more = {"contenders": ["softmax", "linear"]} if direction == "fwdbwd" and keys > 2048 else {}
                     for heads in (1, 8):
                         for width in (64, 128, 256):
-                            cases += windows(direction, heads, heads, keys, width, count, isa)
-                    cases += windows(direction, 9, 3, keys, 64, count, isa)
-                    cases += windows(direction, 1, 1, keys, 80, count, isa)
+                            cases += windows(direction, heads, heads, keys, width, count, isa, **more)
+                    cases += windows(direction, 9, 3, keys, 64, count, isa, **more)
+                    cases += windows(direction, 1, 1, keys, 80, count, isa, **more)
             cases += decoding(count, isa)
         cases += curve(isa, [4096, 32768, 65536])
     return cases

@@ -114,8 +114,9 @@ def measure(case, ours, torch, budget):
         if opened["isa"] != case["isa"]:
             raise Refused(f"asked for {case['isa']}, runs {opened['isa']}")
         runners = [(ours, index, told, told["max_error"]) for index, told in enumerate(opened["runners"])]
-        if torch is not None and case.get("peers", True):
-            theirs = torch.ask(do="open", folder=folder, **asked)
+        beside = torch is not None and bool(case["peers"])
+        if beside:
+            theirs = torch.ask(do="open", folder=folder, peers=case["peers"], **asked)
             for index, told in enumerate(theirs["runners"]):
                 judged = ours.ask(do="judge", whose=told["engine"], rule=told["rule"], **told["files"])
                 # Ours and theirs alternate.
@@ -134,7 +135,7 @@ def measure(case, ours, torch, budget):
                 time.sleep(PAUSE)
                 times[at].append(program.ask(do="time", runner=index))
         ours.ask(do="close")
-        if torch is not None and case.get("peers", True):
+        if beside:
             torch.ask(do="close")
     return [record.record(told, case, t, error) for (_, _, told, error), t in zip(runners, times)]
 

@@ -51,6 +51,14 @@ class Records(unittest.TestCase):
         ):
             self.assertIsNotNone(record.fault(spoilt))
 
+    def test_the_schema_names_the_same_fields(self):
+        schema = json.loads((tables.DOCS / "schema/benchmark.schema.json").read_text())["$defs"]["record"]
+        fields = {*record.KEY, *record.MEASURED}
+        self.assertEqual((set(schema["required"]), set(schema["properties"])), (fields, fields))
+        for who in (tables.SOFTMAX, tables.LINEAR, tables.IRREGULAR, tables.SDPA, tables.READ, tables.EAGER):
+            for name, value in zip(("engine", "rule", "time"), who):
+                self.assertIn(value, schema["properties"][name]["enum"])
+
     def test_the_time_of_day_counts_where_there_is_no_other(self):
         times = [{"wall_s": 0.5, "processor_s": None}]
         found = record.record({"engine": "tiled", "rule": "step", "time": "unit"}, CASE, times, 0.0)
@@ -133,7 +141,10 @@ class Cases(unittest.TestCase):
             self.assertEqual(len(labels), len(set(labels)))
 
     def test_the_grid_has_what_it_should(self):
-        labels = {cases.label(case) for case in cases.grid([1, 2], ["avx512", "avx2"])}
+        grid = cases.grid([1, 2], ["avx512", "avx2"])
+        labels = {cases.label(case) for case in grid}
+        self.assertTrue(any(case["peers"] == cases.ALL for case in grid))
+        self.assertTrue(all("torch-sdpa" in case["peers"] for case in grid if case["keys"] in (512, 2048, 8192)))
         for wanted in (
             "fwd 8x16384x256 full 2t avx512",
             "fwdbwd 9:3x2048x64 causal 1t avx2",

@@ -3,7 +3,7 @@
 
     torch_worker.py --threads N
 
-    {"do": "open", "direction": ..., "keys": ..., "causal": ..., "folder": ..., ...}   reads q, k, v, g and g_judged there, runs
+    {"do": "open", "direction": ..., "keys": ..., "causal": ..., "folder": ..., "peers": ["torch-sdpa", ...], ...}   reads q, k, v, g and g_judged there, runs
         everything once, leaves the results there -> {"runners": [{"engine", "rule", "time", "files", "backend"}, ...], "capability"}
     {"do": "time", "runner": 0} -> {"wall_s", "processor_s"}        {"do": "close"} -> {}
 """
@@ -25,8 +25,6 @@ PHI2 = [1 / 2]
 for _k in range(1, 10):
     PHI2.append(PHI2[-1] / (_k + 2))
 
-# The continuous operator has no kernel in PyTorch: written with its operators it takes memory for all pairs.
-LONGEST_CONTINUOUS = 2048
 ROWS_OF_A_CHUNK = 128
 DECODE_BYTES = 1 << 30
 
@@ -84,6 +82,17 @@ def backend(q, k, v, causal):
     return torch.nn.attention.SDPBackend(chosen).name.lower()
 
 
+# Compiled for each shape when it first runs.
+compiled = torch.compile(continuous, dynamic=False, fullgraph=True)
+
+RUNNERS = [
+    ("torch-sdpa", "step", softmax),
+    ("torch-eager", "linear", continuous),
+    ("torch-compiled", "linear", compiled),
+    ("torch-chunked", "linear", chunked),
+]
+
+
 class Case:
     """A case, opened: everything has run once, and its results are in the folder."""
 
@@ -93,11 +102,7 @@ class Case:
         self.q, self.k, self.v, self.g, judged = (
             torch.from_numpy(np.load(folder / f"{name}.npy")) for name in ("q", "k", "v", "g", "g_judged")
         )
-        self.runners = [("torch-sdpa", "step", softmax)]
-        if asked["keys"] <= LONGEST_CONTINUOUS and asked["heads"] == 1 and not asked.get("softmax_alone"):
-            self.runners.append(("torch-eager", "linear", continuous))
-            self.runners.append(("torch-compiled", "linear", torch.compile(continuous, dynamic=False, fullgraph=True)))
-            self.runners.append(("torch-chunked", "linear", chunked))
+        self.runners = [runner for runner in RUNNERS if runner[0] in asked["peers"]]
         self.told = []
         for engine, rule, function in self.runners:
             files = {}

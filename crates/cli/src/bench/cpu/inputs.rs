@@ -149,7 +149,7 @@ impl Rows {
     /// # Errors
     /// Never, of tensors that belong together.
     pub(super) fn of(inputs: &Inputs) -> Result<Rows, ProblemError> {
-        const PRODUCTS: usize = 1 << 24;
+        const PRODUCTS: usize = 1 << 22;
         const FEWEST: usize = 6;
         let Case { heads, queries, keys, head_dim, .. } = inputs.case;
         let count = (PRODUCTS / (heads * keys * head_dim)).max(FEWEST).min(queries);
