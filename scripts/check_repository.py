@@ -21,6 +21,7 @@ LAYERS = {
     "contattn-check": {"contattn-core"},
     "contattn-figure": {"contattn-core"},
     "contattn-reference": {"contattn-core"},
+    "contattn-book": set(),
     "contattn": {"contattn-core", "contattn-cpu", "contattn-check", "contattn-figure", "contattn-reference"},
     "contattn-notebook": {"contattn-core", "contattn-cpu", "contattn-check", "contattn-figure", "contattn-reference"},
 }

@@ -8,10 +8,12 @@ set -euo pipefail
 
 # purposes            | there if this succeeds                      | Debian packages              | what for
 needs='
-run test cross notebooks | command -v cc                               | gcc libc6-dev                | a C compiler, which Rust links with
-run test cross notebooks | make --version                              | make                         | make
-run test cross notebooks | m4 --version                                | m4                           | m4, for the build of GMP below the verified reference
-cross notebooks       | python3 -c "import venv, ensurepip"         | python3 python3-venv         | Python with virtual environments, for NumPy, SciPy and Jupyter
+run test cross notebooks book bench | command -v cc                 | gcc libc6-dev                | a C compiler, which Rust links with
+run test cross notebooks book bench | make --version                | make                         | make
+run test cross notebooks book bench | m4 --version                  | m4                           | m4, for the build of GMP below the verified reference
+cross notebooks book bench | python3 -c "import venv, ensurepip"    | python3 python3-venv         | Python with virtual environments, for NumPy, SciPy, PyTorch and Jupyter
+bench                 | command -v g++                              | g++                          | a C++ compiler, for what PyTorch compiles
+bench                 | ls "$(python3 -c "import sysconfig; print(sysconfig.get_path(\"include\"))")/Python.h" | python3-dev | headers of Python, for the same
 check                 | python3 --version                           | python3                      | Python, for the checks of the repository
 check                 | git --version                               | git                          | git, which lists the files of the repository
 '
@@ -35,7 +37,7 @@ rust_is_there() {
         [ "$(printf '%s\n' "$wanted" "${found%%-*}" | sort -V | head -n 1)" = "$wanted" ]
 }
 case " $* " in
-    *' run '* | *' test '* | *' cross '* | *' notebooks '*)
+    *' run '* | *' test '* | *' cross '* | *' notebooks '* | *' book '* | *' bench '*)
         if ! command -v cargo >/dev/null || ! rust_is_there; then
             echo "setup: needs Rust $wanted or later (cargo and rustc), found: $(rustc --version 2>/dev/null || echo none)" >&2
             exit 1

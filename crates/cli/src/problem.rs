@@ -13,9 +13,17 @@ pub(crate) use rule::RuleArg;
 pub(crate) use window::{describe, size};
 
 use crate::engines;
+use crate::exit::Exit;
+use crate::refusal::Refusal;
 use clap::ValueEnum;
+use clap::builder::PossibleValuesParser;
 use contattn_core::file::Locator;
-use contattn_core::{Dtype, Window};
+use contattn_core::{Dtype, Engine, Open, Window};
+use contattn_cpu::Tiled;
+use contattn_cpu::tiled::{self, Isa};
+
+/// The engine that has instruction sets and threads to choose.
+const TILED: &str = "tiled";
 
 /// Everything that defines o.
 #[derive(Debug, clap::Args)]
@@ -132,8 +140,14 @@ pub(crate) struct Computation {
     /// What computes it; `contattn engines` lists what each supports [default: of `attend` the first one, of `grad` plain]
     #[arg(long, value_parser = engines::names())]
     engine: Option<String>,
+    /// Instruction set of --engine tiled [default: the fastest that this machine has]
+    #[arg(long, value_parser = PossibleValuesParser::new(Isa::ALL.map(Isa::name)))]
+    isa: Option<String>,
+    /// Threads of --engine tiled; results do not depend on them [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
     /// Element type of the results [default: that of q]; lse and ddurations are f32 where it has 16 bits
-    #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(Dtype::ALL.map(Dtype::name)))]
+    #[arg(long, value_parser = PossibleValuesParser::new(Dtype::ALL.map(Dtype::name)))]
     pub(crate) dtype: Option<String>,
     /// Print the summary, and any error, as JSON
     #[arg(long)]
@@ -144,6 +158,30 @@ impl Computation {
     /// Name of the engine asked for, or of a subcommand's default.
     pub(crate) fn engine(&self, default: &'static str) -> &str {
         self.engine.as_deref().unwrap_or(default)
+    }
+
+    /// Makes the engine of this name, with the instruction set and the threads asked for.
+    ///
+    /// # Errors
+    /// A [`Refusal`] where the engine has no such choice, or the machine no such instructions; as [`engines::open`].
+    pub(crate) fn open(&self, name: &str) -> anyhow::Result<Box<dyn Engine>> {
+        let chosen = [("--isa", self.isa.is_some()), ("--threads", self.threads.is_some())];
+        let Some((flag, _)) = chosen.into_iter().find(|(_, chosen)| *chosen) else {
+            return Ok(engines::open(name)?);
+        };
+        if name != TILED {
+            let what = format!("{flag}: engine {name} has no such choice");
+            return Err(Refusal::bad_input(what, format!("add --engine {TILED}, or leave {flag} out")).into());
+        }
+        let isa = self.isa.as_deref().map(str::parse::<Isa>).transpose()?;
+        match Tiled::open(tiled::Options { isa, threads: self.threads.map(usize::from) }) {
+            Ok(engine) => Ok(Box::new(engine)),
+            Err(error) => {
+                let here: Vec<_> = Isa::ALL.into_iter().filter(|isa| isa.is_available()).map(Isa::name).collect();
+                let advice = format!("leave {flag} out; this machine has {}", here.join(", "));
+                Err(Refusal { exit: Exit::Machine, what: error.to_string(), advice }.into())
+            }
+        }
     }
 
     /// Element type asked for.
