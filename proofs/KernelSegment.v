@@ -147,9 +147,9 @@ Lemma far_t : 0 < t /\ t <= 3679 / 10000 /\ (1 + X) * t <= 736 / 1000 /\
   3678 / 10000 <= X - 1 + t /\ X / 10 <= X - 2 + (X + 2) * t.
 Proof.
   assert (C : 0 <= X - 2 + (X + 2) * t - X / 10)
-    by (unfold t; interval with (i_bisect X, i_autodiff X, i_depth 30)).
+    by (unfold t; interval with (i_bisect X, i_autodiff X, i_depth 30, i_prec 60)).
   split; [apply exp_pos|]. split; [|split; [|split; [|lra]]]; unfold t;
-    interval with (i_bisect X, i_autodiff X, i_depth 30).
+    interval with (i_bisect X, i_autodiff X, i_depth 30, i_prec 60).
 Qed.
 
 Lemma far_B : 0 < B.
@@ -336,7 +336,7 @@ Lemma far_conditions X : 1 <= X <= 1024 -> let t := exp (- X) in
   0 <= 21 * (X - 2 + (X + 2) * t) - 10003 / 10000 * (X + (2 + X) * t) /\
   0 <= 5699 / 100 * (X - 2 + (X + 2) * t) - (605 / 100 + 302 / 100 * X) * (1 - t).
 Proof.
-  intros HX t. unfold t. repeat split; interval with (i_bisect X, i_autodiff X, i_depth 30).
+  intros HX t. unfold t. repeat split; interval with (i_bisect X, i_autodiff X, i_depth 30, i_prec 60).
 Qed.
 
 (** The same where B is exact and S has the error of the kernels' e^{-X}. *)
@@ -347,7 +347,7 @@ Lemma far_conditions_anchored X : 1 <= X <= 87 -> let t := exp (- X) in let c :=
   0 <= 11699 / 100 * (X - 2 + (X + 2) * t) - 10003 / 10000 * ((2 + X) * c * t)
        - (605 / 100 + 302 / 100 * X) * (1 - t).
 Proof.
-  intros HX t c. unfold t, c. repeat split; interval with (i_bisect X, i_autodiff X, i_depth 30).
+  intros HX t c. unfold t, c. repeat split; interval with (i_bisect X, i_autodiff X, i_depth 30, i_prec 60).
 Qed.
 
 Lemma far_relative X B b s eps : 1 <= X <= 1024 -> 268435456 * smallest_normal <= B ->
@@ -462,7 +462,7 @@ Proof.
     1 / 1000 <= 14 / 10 * (1 + x * T - T) - T /\
     1 / 1000 <= 4 / 10 * (1 + x * T - T) - x * V /\ 1 / 1000 <= 4 / 10 * (1 + x * T - T) + x * V).
   { unfold T, V, phi2_taylor, psi_taylor.
-    repeat split; interval with (i_bisect x, i_taylor x, i_prec 40). }
+    repeat split; interval with (i_bisect x, i_taylor x, i_prec 60). }
   apply Rabs_le_between in E, F, XE, XF. unfold q.
   repeat split; lra.
 Qed.
@@ -713,7 +713,7 @@ Proof.
     - rewrite <- exp_plus. apply Rabs_def2 in X.
       assert (L : Rmax a0 a1 <= 1 + a0) by (apply Rmax_lub; lra).
       destruct L as [L | L]; [left; now apply exp_increasing | right; now rewrite L].
-    - apply Rmult_le_compat_r; [left; apply exp_pos | interval]. }
+    - apply Rmult_le_compat_r; [left; apply exp_pos | interval with (i_prec 60)]. }
   pose proof (exp_pos (Rmax a0 a1)) as P. pose proof (exp_pos a0) as P0.
   assert (D0 : 0 < D).
   { apply (Rmult_lt_reg_r (exp (Rmax a0 a1))); [exact P|]. rewrite Rmult_0_l. lra. }

@@ -32,7 +32,7 @@ Proof. intros A B. apply Rabs_le_between in A, B. apply Rabs_le. lra. Qed.
 (** ** phi2 *)
 
 Lemma phi2_taylor_range x : -1 <= x <= 1 -> 367 / 1000 <= phi2_taylor x <= 719 / 1000.
-Proof. intros Hx. unfold phi2_taylor. split; interval with (i_bisect x). Qed.
+Proof. intros Hx. unfold phi2_taylor. split; interval with (i_bisect x, i_prec 60). Qed.
 
 Lemma phi2_near_against_taylor x : -1 <= x <= 1 ->
   Rabs ((phi2_near x - phi2_taylor x) / phi2_taylor x) <= 1525 / 1000 * u.
@@ -56,7 +56,7 @@ Lemma phi2_range x : -1 <= x <= 1 -> 367 / 1000 <= phi2 x <= 719 / 1000.
 Proof.
   intros Hx. pose proof (phi2_taylor_error x Hx) as E. apply Rabs_le_between in E.
   assert (T : 3675 / 10000 <= phi2_taylor x <= 7185 / 10000)
-    by (unfold phi2_taylor; split; interval with (i_bisect x)).
+    by (unfold phi2_taylor; split; interval with (i_bisect x, i_prec 60)).
   lra.
 Qed.
 
@@ -82,7 +82,7 @@ Qed.
 (** ** psi *)
 
 Lemma psi_taylor_range x : -1 <= x <= 1 -> 103 / 1000 <= psi_taylor x <= 282 / 1000.
-Proof. intros Hx. unfold psi_taylor. split; interval with (i_bisect x). Qed.
+Proof. intros Hx. unfold psi_taylor. split; interval with (i_bisect x, i_prec 60). Qed.
 
 Lemma psi_near_against_taylor x : -1 <= x <= 1 ->
   Rabs ((psi_near x - psi_taylor x) / psi_taylor x) <= 3640 / 1000 * u.
@@ -106,14 +106,14 @@ Lemma psi_range x : -1 <= x <= 1 -> 103 / 1000 <= psi x <= 282 / 1000.
 Proof.
   intros Hx. pose proof (psi_taylor_error x Hx) as E. apply Rabs_le_between in E.
   assert (T : 1035 / 10000 <= psi_taylor x <= 2818 / 10000)
-    by (unfold psi_taylor; split; interval with (i_bisect x)).
+    by (unfold psi_taylor; split; interval with (i_bisect x, i_prec 60)).
   lra.
 Qed.
 
 Lemma psi_above x : (-1 / 2 <= x -> 13 / 100 <= psi x) /\ (0 <= x -> 1 / 6 <= psi x).
 Proof.
   split; intros H.
-  - assert (E : 13 / 100 <= psi (-1 / 2)) by (rewrite psi_closed by lra; interval).
+  - assert (E : 13 / 100 <= psi (-1 / 2)) by (rewrite psi_closed by lra; interval with (i_prec 60)).
     destruct H as [H | <-]; [|exact E]. pose proof (psi_increasing _ _ H). lra.
   - rewrite <- psi_0. destruct H as [H | <-]; [left; now apply psi_increasing | lra].
 Qed.
@@ -167,30 +167,30 @@ Proof.
   pose proof (exp2_near_approximation x Hx) as B. rewrite u_value in *.
   destruct (Rle_or_lt x 0) as [S | S].
   - pose proof (sum_of_errors _ _ _ _ _ (N ltac:(lra)) B) as E.
-    assert (L : 707 / 1000 <= exp (x * ln 2)) by interval. lra.
+    assert (L : 707 / 1000 <= exp (x * ln 2)) by interval with (i_prec 60). lra.
   - pose proof (sum_of_errors _ _ _ _ _ (P ltac:(lra)) B) as E.
     assert (L : 1 <= exp (x * ln 2)).
-    { pose proof (exp_ineq1_le (x * ln 2)) as I. assert (0 < ln 2) by interval. nra. }
+    { pose proof (exp_ineq1_le (x * ln 2)) as I. assert (0 < ln 2) by interval with (i_prec 60). nra. }
     lra.
 Qed.
 
 (** The constant log2 e is off by 0.324 u. *)
 Lemma log2_e_error : Rabs (log2_e - / ln 2) <= 324 / 1000 * u.
-Proof. unfold u, log2_e. interval. Qed.
+Proof. unfold u, log2_e. interval with (i_prec 60). Qed.
 
 Lemma ln_2_range : 693147 / 1000000 <= ln 2 <= 693148 / 1000000.
-Proof. split; interval. Qed.
+Proof. split; interval with (i_prec 60). Qed.
 
 Lemma exp2_range x : -65537 / 131072 <= x <= 65537 / 131072 ->
   7 / 10 <= exp (x * ln 2) <= 15 / 10.
-Proof. intros Hx. split; interval. Qed.
+Proof. intros Hx. split; interval with (i_prec 60). Qed.
 
 Lemma exp_extremes x : -8731 / 100 <= x <= 88 ->
   exp (-126 * ln 2) <= 999 / 1000 * exp x /\ 1001 / 1000 * exp x < exp (128 * ln 2).
 Proof.
   intros Hx. pose proof (exp_pos x) as P. split.
-  - apply Rle_trans with (999 / 1000 * exp (-8731 / 100)); [interval|].
+  - apply Rle_trans with (999 / 1000 * exp (-8731 / 100)); [interval with (i_prec 60)|].
     apply Rmult_le_compat_l; [lra|]. destruct (proj1 Hx) as [H | <-]; [left; now apply exp_increasing | lra].
-  - apply Rle_lt_trans with (1001 / 1000 * exp 88); [|interval].
+  - apply Rle_lt_trans with (1001 / 1000 * exp 88); [|interval with (i_prec 60)].
     apply Rmult_le_compat_l; [lra|]. destruct (proj2 Hx) as [H | ->]; [left; now apply exp_increasing | lra].
 Qed.
