@@ -47,10 +47,12 @@ def links(page, root):
 
 
 def numbers(page, root):
-    """Outside regions and code, numbers stand in a dated record: a section with a date and a command in it."""
+    """Outside regions and code, numbers stand in a dated record, a section with a date and a command in it, or in a section where a
+    comment `<!-- numbers: ... -->` says where they come from: worked out in the text, or constants of the code."""
     prose = page.prose()
     for start, end in page.sections():
-        if DATE.search(page.text[start:end]) and "`" in page.text[start:end]:
+        section = page.text[start:end]
+        if DATE.search(section) and "`" in section or "<!-- numbers: " in section:
             continue
         for match in NUMBER.finditer(prose, start, end):
             given = CHOSEN.fullmatch(match[0]) or IDENTIFIER.fullmatch(match[0]) or VERSION.search(page.text[: match.start()])
