@@ -3,7 +3,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test cross proofs fuzz lint licences check clean
+.PHONY: help run test cross bench-gpu proofs fuzz lint licences check clean
 
 # ask cargo for reproducible builds: the lock file is part of the project
 CARGO := cargo
@@ -31,6 +31,10 @@ test: ## every test: unit, integration, documentation
 cross: ## independent checks: NumPy and SciPy beside the command, Arb beside the golden corpus
 	@scripts/setup.sh cross
 	scripts/cross.sh
+
+bench-gpu: ## build, check and time the GPU kernels on the best adapter here, in under five minutes
+	@scripts/setup.sh bench-gpu
+	scripts/bench-gpu.sh
 
 proofs: ## check the machine-checked proofs (installs Coq where it can)
 	proofs/check.sh

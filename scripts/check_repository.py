@@ -21,7 +21,10 @@ LAYERS = {
     "contattn-check": {"contattn-core"},
     "contattn-figure": {"contattn-core"},
     "contattn-reference": {"contattn-core"},
-    "contattn": {"contattn-core", "contattn-cpu", "contattn-check", "contattn-figure", "contattn-reference"},
+    "contattn-gpu": {"contattn-core"},
+    "contattn": {
+        "contattn-core", "contattn-cpu", "contattn-check", "contattn-figure", "contattn-gpu", "contattn-reference",
+    },
 }
 # Packages that may have GMP and MPFR (LGPL) below them: the reference, and what is built on it.
 WITH_GMP = {"contattn-reference", "contattn"}

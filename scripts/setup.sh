@@ -8,10 +8,12 @@ set -euo pipefail
 
 # purposes            | there if this succeeds                      | Debian packages              | what for
 needs='
-run test cross        | command -v cc                               | gcc libc6-dev                | a C compiler, which Rust links with
-run test cross        | make --version                              | make                         | make
+run test cross bench-gpu | command -v cc                               | gcc libc6-dev                | a C compiler, which Rust links with
+run test cross bench-gpu | make --version                              | make                         | make
 run test cross        | m4 --version                                | m4                           | m4, for the build of GMP below the verified reference
 cross                 | python3 -c "import venv, ensurepip"         | python3 python3-venv         | Python with virtual environments, for NumPy and SciPy
+test                  | ls /usr/share/vulkan/icd.d/lvp_icd*.json && grep -q libvulkan.so.1 /etc/ld.so.cache | libvulkan1 mesa-vulkan-drivers | software Vulkan, for the tests of the GPU kernels
+bench-gpu             | grep -q libvulkan.so.1 /etc/ld.so.cache | libvulkan1 | the loader of Vulkan drivers, of which the graphics card brings its own
 check                 | python3 --version                           | python3                      | Python, for the checks of the repository
 check                 | git --version                               | git                          | git, which lists the files of the repository
 '
@@ -35,7 +37,7 @@ rust_is_there() {
         [ "$(printf '%s\n' "$wanted" "${found%%-*}" | sort -V | head -n 1)" = "$wanted" ]
 }
 case " $* " in
-    *' run '* | *' test '* | *' cross '*)
+    *' run '* | *' test '* | *' cross '* | *' bench-gpu '*)
         if ! command -v cargo >/dev/null || ! rust_is_there; then
             echo "setup: needs Rust $wanted or later (cargo and rustc), found: $(rustc --version 2>/dev/null || echo none)" >&2
             exit 1

@@ -1,6 +1,10 @@
 //! `contattn bench`: how long things take on this machine, beside others in the same run.
 
+#[cfg(feature = "gpu")]
+mod gpu;
+#[cfg(feature = "reference")]
 mod peers;
+#[cfg(feature = "reference")]
 mod reference;
 
 use crate::context::Context;
@@ -17,7 +21,10 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
+    #[cfg(feature = "reference")]
     Reference(reference::Args),
+    #[cfg(feature = "gpu")]
+    Gpu(gpu::Args),
 }
 
 /// Measures.
@@ -26,6 +33,9 @@ enum What {
 /// Engines; files; cancellation.
 pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     match &args.what {
+        #[cfg(feature = "reference")]
         What::Reference(args) => reference::run(args, context),
+        #[cfg(feature = "gpu")]
+        What::Gpu(args) => gpu::run(args, context),
     }
 }

@@ -1,9 +1,13 @@
 //! The command line as a whole: its subcommands and its front page of help.
 
 use crate::context::Context;
+#[cfg(any(feature = "reference", feature = "gpu"))]
+use crate::bench;
+#[cfg(feature = "gpu")]
+use crate::devices;
 use crate::{attend, compare, engines, exit, formats, golden, grad, heads};
 #[cfg(feature = "reference")]
-use crate::{bench, phi, taylor, verify};
+use crate::{phi, taylor, verify};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -24,6 +28,8 @@ pub(crate) enum Command {
     Grad(Box<grad::Args>),
     Compare(compare::Args),
     Engines(engines::Args),
+    #[cfg(feature = "gpu")]
+    Devices(devices::Args),
     Formats(formats::Args),
     Heads(heads::Args),
     Golden(golden::Args),
@@ -33,7 +39,7 @@ pub(crate) enum Command {
     Taylor(taylor::Args),
     #[cfg(feature = "reference")]
     Verify(verify::Args),
-    #[cfg(feature = "reference")]
+    #[cfg(any(feature = "reference", feature = "gpu"))]
     Bench(bench::Args),
 }
 
@@ -48,6 +54,8 @@ impl Command {
             Command::Grad(args) => grad::run(args, context),
             Command::Compare(args) => compare::run(args),
             Command::Engines(args) => engines::run(args),
+            #[cfg(feature = "gpu")]
+            Command::Devices(args) => devices::run(args),
             Command::Formats(args) => formats::run(args),
             Command::Heads(args) => heads::run(args, context),
             Command::Golden(args) => golden::run(args, context),
@@ -57,7 +65,7 @@ impl Command {
             Command::Taylor(args) => taylor::run(args, context),
             #[cfg(feature = "reference")]
             Command::Verify(args) => verify::run(args, context),
-            #[cfg(feature = "reference")]
+            #[cfg(any(feature = "reference", feature = "gpu"))]
             Command::Bench(args) => bench::run(args, context),
         }
     }

@@ -42,7 +42,7 @@ impl Context {
     }
 
     /// Watches a part of a long call: cancels it, and shows nothing.
-    #[cfg(feature = "reference")]
+    #[cfg(any(feature = "reference", feature = "gpu"))]
     pub(crate) fn quiet(&self) -> CancelToken {
         self.cancel.clone()
     }

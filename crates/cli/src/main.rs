@@ -5,11 +5,13 @@
 //! `refusal` (every error as one line of what and one line of advice), `context` (cancellation and progress).
 
 mod attend;
-#[cfg(feature = "reference")]
+#[cfg(any(feature = "reference", feature = "gpu"))]
 mod bench;
 mod command;
 mod compare;
 mod context;
+#[cfg(feature = "gpu")]
+mod devices;
 mod engines;
 mod exit;
 mod formats;

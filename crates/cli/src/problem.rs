@@ -132,6 +132,9 @@ pub(crate) struct Computation {
     /// What computes it; `contattn engines` lists what each supports [default: of `attend` the first one, of `grad` plain]
     #[arg(long, value_parser = engines::names())]
     engine: Option<String>,
+    /// Adapter of the engine gpu: part of its name, or `software`; `contattn devices` lists them [default: the best]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) adapter: Option<String>,
     /// Element type of the results [default: that of q]; lse and ddurations are f32 where it has 16 bits
     #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(Dtype::ALL.map(Dtype::name)))]
     pub(crate) dtype: Option<String>,

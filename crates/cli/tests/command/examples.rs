@@ -8,6 +8,8 @@ const SUBCOMMANDS: &[&str] = &[
     "grad",
     "compare",
     "engines",
+    #[cfg(feature = "gpu")]
+    "devices",
     "formats",
     "heads",
     "golden",
@@ -17,7 +19,7 @@ const SUBCOMMANDS: &[&str] = &[
     "taylor",
     #[cfg(feature = "reference")]
     "verify",
-    #[cfg(feature = "reference")]
+    #[cfg(any(feature = "reference", feature = "gpu"))]
     "bench",
 ];
 
@@ -28,6 +30,8 @@ const NESTED: &[&str] = &[
     "golden write",
     #[cfg(feature = "reference")]
     "bench reference",
+    #[cfg(feature = "gpu")]
+    "bench gpu",
 ];
 
 /// The files that the examples speak of: two heads of four nodes for q, k, v; times and durations to go with them.
