@@ -6,7 +6,7 @@ use std::io::Write;
 
 /// The engine on the software adapter. Without one a line says which test was skipped; continuous integration looks for that line.
 #[allow(dead_code)] // not every test file asks for each
-pub fn open(test: &str, options: Options) -> Option<Gpu> {
+pub(crate) fn open(test: &str, options: Options) -> Option<Gpu> {
     match Gpu::open(Options { adapter: Choice::Software, ..options }) {
         Ok(engine) => Some(engine),
         Err(EngineError::Unavailable { reason, .. }) => {
@@ -20,6 +20,6 @@ pub fn open(test: &str, options: Options) -> Option<Gpu> {
 
 /// One variant on the software adapter.
 #[allow(dead_code)]
-pub fn variant(test: &str, variant: Variant) -> Option<Gpu> {
+pub(crate) fn variant(test: &str, variant: Variant) -> Option<Gpu> {
     open(test, Options { variant: Some(variant), ..Options::default() })
 }
