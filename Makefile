@@ -41,6 +41,10 @@ notebooks: ## run the notebooks and compare what they show with what is stored i
 	scripts/notebooks.sh --plants
 	scripts/notebooks.sh $(if $(WRITE),--write) $(NOTEBOOKS)
 
+bench-gpu: ## build, check and time the GPU kernels on the best adapter here, in under five minutes
+	@scripts/setup.sh bench-gpu
+	scripts/bench-gpu.sh
+
 proofs: ## check the machine-checked proofs (installs Coq where it can)
 	proofs/check.sh
 

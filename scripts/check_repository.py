@@ -22,7 +22,10 @@ LAYERS = {
     "contattn-figure": {"contattn-core"},
     "contattn-reference": {"contattn-core"},
     "contattn-book": set(),
-    "contattn": {"contattn-core", "contattn-cpu", "contattn-check", "contattn-figure", "contattn-reference"},
+    "contattn-gpu": {"contattn-core"},
+    "contattn": {
+        "contattn-core", "contattn-cpu", "contattn-check", "contattn-figure", "contattn-gpu", "contattn-reference",
+    },
     "contattn-notebook": {"contattn-core", "contattn-cpu", "contattn-check", "contattn-figure", "contattn-reference"},
 }
 # Packages that may have GMP and MPFR (LGPL) below them: the reference, and what is built on it.

@@ -1,6 +1,8 @@
 //! `contattn bench`: how long things take on this machine, beside others in the same run.
 
 mod cpu;
+#[cfg(feature = "gpu")]
+mod gpu;
 #[cfg(feature = "reference")]
 mod peers;
 #[cfg(feature = "reference")]
@@ -23,6 +25,8 @@ enum What {
     Cpu(cpu::Args),
     #[cfg(feature = "reference")]
     Reference(reference::Args),
+    #[cfg(feature = "gpu")]
+    Gpu(gpu::Args),
 }
 
 /// Measures.
@@ -34,5 +38,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
         What::Cpu(args) => cpu::run(args, context),
         #[cfg(feature = "reference")]
         What::Reference(args) => reference::run(args, context),
+        #[cfg(feature = "gpu")]
+        What::Gpu(args) => gpu::run(args, context),
     }
 }

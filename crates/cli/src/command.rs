@@ -1,6 +1,8 @@
 //! The command line as a whole: its subcommands and its front page of help.
 
 use crate::context::Context;
+#[cfg(feature = "gpu")]
+use crate::devices;
 use crate::{attend, bench, compare, engines, exit, formats, golden, grad, heads};
 #[cfg(feature = "reference")]
 use crate::{phi, taylor, verify};
@@ -24,6 +26,8 @@ pub(crate) enum Command {
     Grad(Box<grad::Args>),
     Compare(compare::Args),
     Engines(engines::Args),
+    #[cfg(feature = "gpu")]
+    Devices(devices::Args),
     Formats(formats::Args),
     Heads(heads::Args),
     Golden(golden::Args),
@@ -47,6 +51,8 @@ impl Command {
             Command::Grad(args) => grad::run(args, context),
             Command::Compare(args) => compare::run(args),
             Command::Engines(args) => engines::run(args),
+            #[cfg(feature = "gpu")]
+            Command::Devices(args) => devices::run(args),
             Command::Formats(args) => formats::run(args),
             Command::Heads(args) => heads::run(args, context),
             Command::Golden(args) => golden::run(args, context),

@@ -2,6 +2,7 @@
 
 use crate::exit::Exit;
 use crate::print;
+use crate::refusal::Refusal;
 use clap::builder::PossibleValue;
 use contattn_core::{Engine, EngineError, Feature, Open};
 use contattn_cpu::{Plain, Tiled};
@@ -14,8 +15,10 @@ struct Entry {
     name: &'static str,
     /// one line for help
     about: &'static str,
-    /// makes it; fails where the machine lacks something
-    open: fn() -> Result<Box<dyn Engine>, EngineError>,
+    /// makes it, on the adapter of a name where it uses one; fails where the machine lacks something
+    open: fn(Option<&str>) -> Result<Box<dyn Engine>, EngineError>,
+    /// whether it uses an adapter
+    has_adapters: bool,
 }
 
 /// Every engine of this build, in the order shown. One that needs a heavy library is an entry under `#[cfg(feature)]`.
@@ -24,22 +27,36 @@ const ENGINES: &[Entry] = &[
     Entry {
         name: "reference",
         about: "arbitrary precision with proof: o, lse, weights and bias correctly rounded",
-        open: || Ok(Box::new(contattn_reference::Reference::new())),
+        open: |_| Ok(Box::new(contattn_reference::Reference::new())),
+        has_adapters: false,
     },
     Entry {
         name: "plain",
         about: "the readable evaluation, row by row, in f64: every feature",
-        open: || Ok(Box::new(Plain::<f64>::new())),
+        open: |_| Ok(Box::new(Plain::<f64>::new())),
+        has_adapters: false,
     },
     Entry {
         name: "plain-f32",
         about: "the same in f32: what f32 kernels are measured against",
-        open: || Ok(Box::new(Plain::<f32>::new())),
+        open: |_| Ok(Box::new(Plain::<f32>::new())),
+        has_adapters: false,
     },
     Entry {
         name: "tiled",
         about: "SIMD kernels in f32 on all cores, with the fastest instruction set of this machine",
-        open: || Ok(Box::new(Tiled::open(contattn_cpu::tiled::Options::default())?)),
+        open: |_| Ok(Box::new(Tiled::open(contattn_cpu::tiled::Options::default())?)),
+        has_adapters: false,
+    },
+    #[cfg(feature = "gpu")]
+    Entry {
+        name: "gpu",
+        about: "WGSL kernels in f32 on the best GPU adapter, or on that of --adapter",
+        open: |adapter| {
+            let adapter = adapter.map_or_else(contattn_gpu::Choice::default, crate::devices::choice);
+            Ok(Box::new(contattn_gpu::Gpu::open(contattn_gpu::Options { adapter, ..Default::default() })?))
+        },
+        has_adapters: true,
     },
 ];
 
@@ -54,15 +71,18 @@ pub(crate) fn names() -> clap::builder::PossibleValuesParser {
     ENGINES.iter().map(|entry| PossibleValue::new(entry.name).help(entry.about)).collect::<Vec<_>>().into()
 }
 
-/// Makes the engine of this name.
+/// Makes the engine of this name, on the adapter of a name where one is given.
 ///
 /// # Errors
-/// [`EngineError::Unavailable`] with what is missing.
-pub(crate) fn open(name: &str) -> Result<Box<dyn Engine>, EngineError> {
-    match ENGINES.iter().find(|entry| entry.name == name) {
-        Some(entry) => (entry.open)(),
-        None => Err(EngineError::Unavailable { engine: name.to_owned(), reason: "this build does not have it".into() }),
+/// [`EngineError::Unavailable`] with what is missing; an adapter for an engine that uses none.
+pub(crate) fn open(name: &str, adapter: Option<&str>) -> anyhow::Result<Box<dyn Engine>> {
+    let missing = || EngineError::Unavailable { engine: name.to_owned(), reason: "this build does not have it".into() };
+    let entry = ENGINES.iter().find(|entry| entry.name == name).ok_or_else(missing)?;
+    if adapter.is_some() && !entry.has_adapters {
+        let what = format!("--adapter is for engines that run on one, and {name} does not");
+        return Err(Refusal::bad_input(what, "leave it out, or add --engine gpu").into());
     }
+    Ok((entry.open)(adapter)?)
 }
 
 /// Lists the engines with what each supports.
@@ -97,8 +117,8 @@ struct Shown {
 }
 
 fn show(entry: &Entry) -> Shown {
-    let Entry { name, about, open } = entry;
-    match open() {
+    let Entry { name, about, open, .. } = entry;
+    match open(None) {
         Ok(engine) => {
             let (supports, lacks): (Vec<_>, Vec<_>) =
                 Feature::all().into_iter().partition(|&feature| engine.supports(feature));

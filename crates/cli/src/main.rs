@@ -13,6 +13,8 @@ mod bench;
 mod command;
 mod compare;
 mod context;
+#[cfg(feature = "gpu")]
+mod devices;
 mod engines;
 mod exit;
 mod formats;

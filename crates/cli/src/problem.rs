@@ -146,6 +146,9 @@ pub(crate) struct Computation {
     /// Threads of --engine tiled; results do not depend on them [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
+    /// Adapter of --engine gpu: part of its name, or `software`; `contattn devices` lists them [default: the best]
+    #[arg(long, value_name = "NAME")]
+    adapter: Option<String>,
     /// Element type of the results [default: that of q]; lse and ddurations are f32 where it has 16 bits
     #[arg(long, value_parser = PossibleValuesParser::new(Dtype::ALL.map(Dtype::name)))]
     pub(crate) dtype: Option<String>,
@@ -167,13 +170,16 @@ impl Computation {
     pub(crate) fn open(&self, name: &str) -> anyhow::Result<Box<dyn Engine>> {
         let chosen = [("--isa", self.isa.is_some()), ("--threads", self.threads.is_some())];
         let Some((flag, _)) = chosen.into_iter().find(|(_, chosen)| *chosen) else {
-            return Ok(engines::open(name)?);
+            return engines::open(name, self.adapter.as_deref());
         };
         if name != TILED {
             let what = format!("{flag}: engine {name} has no such choice");
             return Err(Refusal::bad_input(what, format!("add --engine {TILED}, or leave {flag} out")).into());
         }
         let isa = self.isa.as_deref().map(str::parse::<Isa>).transpose()?;
+        if self.adapter.is_some() {
+            return Err(Refusal::bad_input(format!("--adapter: engine {name} uses none"), "leave it out").into());
+        }
         match Tiled::open(tiled::Options { isa, threads: self.threads.map(usize::from) }) {
             Ok(engine) => Ok(Box::new(engine)),
             Err(error) => {

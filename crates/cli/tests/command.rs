@@ -10,6 +10,8 @@ mod command {
     mod examples;
     mod files;
     mod golden;
+    #[cfg(feature = "gpu")]
+    mod gpu;
     mod grad;
     mod interrupt;
     mod mixed;

@@ -8,6 +8,8 @@ const SUBCOMMANDS: &[&str] = &[
     "grad",
     "compare",
     "engines",
+    #[cfg(feature = "gpu")]
+    "devices",
     "formats",
     "heads",
     "golden",
@@ -28,6 +30,8 @@ const NESTED: &[&str] = &[
     "bench cpu",
     #[cfg(feature = "reference")]
     "bench reference",
+    #[cfg(feature = "gpu")]
+    "bench gpu",
 ];
 
 /// The files that the examples speak of: two heads of four nodes for q, k, v; times and durations to go with them.

@@ -1,0 +1,37 @@
+//! The common suite on every variant of the kernels, and with buffers so small that everything is split.
+
+mod software;
+
+use contattn_check::suite;
+use contattn_gpu::{Options, Variant};
+
+fn suite_on(variant: Variant) {
+    let Some(engine) = software::variant(&format!("the suite, {}", variant.name()), variant) else { return };
+    let report = suite::run(&engine);
+    assert!(report.passed(), "{}: {report}", variant.name());
+}
+
+#[test]
+fn the_suite_on_portable_kernels() {
+    suite_on(Variant::Portable);
+}
+
+#[test]
+fn the_suite_on_kernels_with_subgroups() {
+    suite_on(Variant::Subgroups);
+}
+
+#[test]
+fn the_suite_on_wide_kernels() {
+    suite_on(Variant::Wide);
+}
+
+/// A buffer holds 4 KiB: heads lie in blocks of their own, keys of a head in several.
+#[test]
+fn the_suite_in_small_blocks() {
+    let options = Options { variant: Some(Variant::Portable), largest_buffer: Some(4096), ..Options::default() };
+    let Some(engine) = software::open("the suite in small blocks", options) else { return };
+    let wanted = ["combinations", "gradients", "packing", "sizes", "tile", "grouped", "shapes"];
+    let report = suite::run_where(&engine, |name| wanted.iter().any(|w| name.contains(w)));
+    assert!(report.passed(), "{report}");
+}
