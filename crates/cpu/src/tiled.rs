@@ -15,6 +15,7 @@ pub mod simd;
 
 mod backward;
 mod cache;
+mod ceilings;
 mod decode;
 mod decoding;
 mod elementary;
@@ -30,6 +31,7 @@ mod sight;
 mod threads;
 
 pub use cache::Cache;
+pub use ceilings::{Ceilings, ceilings};
 pub use simd::{Isa, UnknownIsa};
 
 use crate::plain::Plain;
