@@ -21,10 +21,11 @@ LAYERS = {
     "contattn-check": {"contattn-core"},
     "contattn-figure": {"contattn-core"},
     "contattn-reference": {"contattn-core"},
-    "contattn": {"contattn-core", "contattn-cpu", "contattn-check", "contattn-figure", "contattn-reference"},
+    "contattn-explorer": {"contattn-core", "contattn-cpu", "contattn-check", "contattn-figure", "contattn-reference", "contattn-gpu"},
+    "contattn": {"contattn-core", "contattn-cpu", "contattn-check", "contattn-figure", "contattn-reference", "contattn-explorer"},
 }
 # Packages that may have GMP and MPFR (LGPL) below them: the reference, and what is built on it.
-WITH_GMP = {"contattn-reference", "contattn"}
+WITH_GMP = {"contattn-reference", "contattn-explorer", "contattn"}
 GMP = {"rug", "gmp-mpfr-sys"}
 LARGE = set()  # tracked files that may exceed 1 MiB
 LICENCE = "MIT OR Apache-2.0"

@@ -8,9 +8,14 @@ set -euo pipefail
 
 # purposes            | there if this succeeds                      | Debian packages              | what for
 needs='
-run test cross        | command -v cc                               | gcc libc6-dev                | a C compiler, which Rust links with
-run test cross        | make --version                              | make                         | make
-run test cross        | m4 --version                                | m4                           | m4, for the build of GMP below the verified reference
+run window test cross | command -v cc                               | gcc libc6-dev                | a C compiler, which Rust links with
+run window test cross | make --version                              | make                         | make
+run window test cross | m4 --version                                | m4                           | m4, for the build of GMP below the verified reference
+display window        | ls /usr/lib/*/libxkbcommon-x11.so.0         | libxkbcommon-x11-0 libxcursor1 libxi6 libxrandr2 libgl1 libegl1 | what a window of the explorer loads: keyboards, pointers, OpenGL
+window test           | ls /usr/share/vulkan/icd.d/lvp_icd*         | libvulkan1 mesa-vulkan-drivers | Vulkan on the processor, for pictures of the explorer and the GPU engine
+window                | command -v Xvfb                             | xvfb                         | a virtual display
+window                | command -v xdotool                          | xdotool                      | keys and a pointer for it
+window                | command -v import                           | imagemagick                  | pictures of it
 cross                 | python3 -c "import venv, ensurepip"         | python3 python3-venv         | Python with virtual environments, for NumPy and SciPy
 check                 | python3 --version                           | python3                      | Python, for the checks of the repository
 check                 | git --version                               | git                          | git, which lists the files of the repository
@@ -35,7 +40,7 @@ rust_is_there() {
         [ "$(printf '%s\n' "$wanted" "${found%%-*}" | sort -V | head -n 1)" = "$wanted" ]
 }
 case " $* " in
-    *' run '* | *' test '* | *' cross '*)
+    *' run '* | *' window '* | *' test '* | *' cross '*)
         if ! command -v cargo >/dev/null || ! rust_is_there; then
             echo "setup: needs Rust $wanted or later (cargo and rustc), found: $(rustc --version 2>/dev/null || echo none)" >&2
             exit 1

@@ -1,5 +1,7 @@
 //! `contattn bench`: how long things take on this machine, beside others in the same run.
 
+#[cfg(feature = "explorer")]
+mod explorer;
 mod peers;
 mod reference;
 
@@ -18,6 +20,8 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum What {
     Reference(reference::Args),
+    #[cfg(feature = "explorer")]
+    Explorer(explorer::Args),
 }
 
 /// Measures.
@@ -27,5 +31,7 @@ enum What {
 pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     match &args.what {
         What::Reference(args) => reference::run(args, context),
+        #[cfg(feature = "explorer")]
+        What::Explorer(args) => explorer::run(args, context),
     }
 }

@@ -1,6 +1,8 @@
 //! The command line as a whole: its subcommands and its front page of help.
 
 use crate::context::Context;
+#[cfg(feature = "explorer")]
+use crate::explore;
 use crate::{attend, compare, engines, exit, formats, golden, grad, heads};
 #[cfg(feature = "reference")]
 use crate::{bench, phi, taylor, verify};
@@ -35,6 +37,8 @@ pub(crate) enum Command {
     Verify(verify::Args),
     #[cfg(feature = "reference")]
     Bench(bench::Args),
+    #[cfg(feature = "explorer")]
+    Explore(explore::Args),
 }
 
 impl Command {
@@ -59,6 +63,8 @@ impl Command {
             Command::Verify(args) => verify::run(args, context),
             #[cfg(feature = "reference")]
             Command::Bench(args) => bench::run(args, context),
+            #[cfg(feature = "explorer")]
+            Command::Explore(args) => explore::run(args, context),
         }
     }
 }

@@ -12,6 +12,8 @@ mod compare;
 mod context;
 mod engines;
 mod exit;
+#[cfg(feature = "explorer")]
+mod explore;
 mod formats;
 mod golden;
 mod grad;
