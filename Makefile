@@ -3,7 +3,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test cross proofs book examples notebooks bench bench-gpu fuzz asan lint licences check clean
+.PHONY: help run window test cross proofs book examples notebooks bench bench-gpu fuzz asan lint licences check clean
 
 # ask cargo for reproducible builds: the lock file is part of the project
 CARGO := cargo
@@ -22,11 +22,22 @@ FUZZ_SECONDS ?= 20
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: ## verify the theorems, then attend over real heads: tables and pictures under out/heads
-	@scripts/setup.sh run
+run: ## open the explorer; without a display its first screen as a PNG, the certificate, tables and pictures of real heads under out
+	@scripts/setup.sh run $(if $(DISPLAY)$(WAYLAND_DISPLAY),display,headless)
 	$(CARGO) build $(LOCKED) --release --package contattn
-	$(TARGET)/release/contattn verify
-	$(TARGET)/release/contattn heads --out $(OUT)/heads
+	@if [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ] || [ "$$(uname)" = Darwin ]; then \
+		echo '$(TARGET)/release/contattn explore' && $(TARGET)/release/contattn explore; \
+	else \
+		set -ex; mkdir -p $(OUT); \
+		$(TARGET)/release/contattn explore --screenshot $(OUT)/explorer.png; \
+		$(TARGET)/release/contattn verify; \
+		$(TARGET)/release/contattn heads --out $(OUT)/heads; \
+	fi
+
+window: ## the explorer in a real window on a virtual display: started, driven, closed
+	@scripts/setup.sh window
+	$(CARGO) build $(LOCKED) --release --package contattn
+	scripts/window.sh $(TARGET)/release/contattn
 
 test: ## every test: unit, integration, documentation
 	@scripts/setup.sh test

@@ -23,13 +23,17 @@ LAYERS = {
     "contattn-reference": {"contattn-core"},
     "contattn-book": set(),
     "contattn-gpu": {"contattn-core"},
+    "contattn-explorer": {
+        "contattn-core", "contattn-cpu", "contattn-check", "contattn-figure", "contattn-gpu", "contattn-reference",
+    },
     "contattn": {
         "contattn-core", "contattn-cpu", "contattn-check", "contattn-figure", "contattn-gpu", "contattn-reference",
+        "contattn-explorer",
     },
     "contattn-notebook": {"contattn-core", "contattn-cpu", "contattn-check", "contattn-figure", "contattn-reference"},
 }
 # Packages that may have GMP and MPFR (LGPL) below them: the reference, and what is built on it.
-WITH_GMP = {"contattn-reference", "contattn", "contattn-notebook"}
+WITH_GMP = {"contattn-reference", "contattn-explorer", "contattn", "contattn-notebook"}
 GMP = {"rug", "gmp-mpfr-sys"}
 LARGE = set()  # tracked files that may exceed 1 MiB
 LICENCE = "MIT OR Apache-2.0"

@@ -7,7 +7,7 @@
 set -euo pipefail
 
 # the purposes that compile the workspace; stands for BUILD in the table
-builds='run test cross book notebooks bench bench-gpu'
+builds='run window test cross book notebooks bench bench-gpu'
 # purposes            | there if this succeeds                      | Debian packages              | what for
 needs='
 BUILD                 | command -v cc                               | gcc libc6-dev                | a C compiler, which Rust links with
@@ -16,8 +16,12 @@ BUILD                 | m4 --version                                | m4        
 cross book notebooks bench | python3 -c "import venv, ensurepip"    | python3 python3-venv         | Python with virtual environments, for NumPy, SciPy, PyTorch, Jupyter
 bench                 | command -v g++                              | g++                          | a C++ compiler, for what PyTorch compiles
 bench                 | ls "$(python3 -c "import sysconfig; print(sysconfig.get_path(\"include\"))")/Python.h" | python3-dev | headers of Python, for the same
-test                  | ls /usr/share/vulkan/icd.d/lvp_icd*.json && grep -q libvulkan.so.1 /etc/ld.so.cache | libvulkan1 mesa-vulkan-drivers | software Vulkan, for the tests of the GPU kernels
 bench-gpu             | grep -q libvulkan.so.1 /etc/ld.so.cache     | libvulkan1                   | the loader of Vulkan drivers, of which the graphics card brings its own
+display window        | ls /usr/lib/*/libxkbcommon-x11.so.0         | libxkbcommon-x11-0 libxcursor1 libxi6 libxrandr2 libgl1 libegl1 | what a window of the explorer loads: keyboards, pointers, OpenGL
+window test headless  | ls /usr/share/vulkan/icd.d/lvp_icd*.json && grep -q libvulkan.so.1 /etc/ld.so.cache | libvulkan1 mesa-vulkan-drivers | software Vulkan, for the GPU kernels' tests and the explorer's pictures
+window                | command -v Xvfb                             | xvfb                         | a virtual display
+window                | command -v xdotool                          | xdotool                      | keys and a pointer for it
+window                | command -v import                           | imagemagick                  | pictures of it
 check                 | python3 --version                           | python3                      | Python, for the checks of the repository
 check                 | git --version                               | git                          | git, which lists the files of the repository
 '

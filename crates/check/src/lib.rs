@@ -7,6 +7,7 @@
 //! - [`report`]: comparison of two tensors, as text and as data;
 //! - [`generate`]: score differences and whole problems for property tests;
 //! - [`statistics`]: what a sample of errors proves;
+//! - [`smoothness`]: how smoothly a quantity follows a sweep;
 //! - [`wrong`]: engines with one mistake each, to see that the suite catches it.
 //!
 //! Terms are those of `contattn_core`: node, segment, rule, window, sink, L and R of a segment, P, Z, w, o, lse, b. A *bound*
@@ -111,6 +112,7 @@ pub mod generate;
 pub mod golden;
 pub mod oracle;
 pub mod report;
+pub mod smoothness;
 pub mod statistics;
 pub mod suite;
 pub mod wrong;

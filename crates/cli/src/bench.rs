@@ -4,6 +4,8 @@ mod cpu;
 #[cfg(feature = "gpu")]
 mod gpu;
 #[cfg(feature = "reference")]
+#[cfg(feature = "explorer")]
+mod explorer;
 mod peers;
 #[cfg(feature = "reference")]
 mod reference;
@@ -27,6 +29,8 @@ enum What {
     Reference(reference::Args),
     #[cfg(feature = "gpu")]
     Gpu(gpu::Args),
+    #[cfg(feature = "explorer")]
+    Explorer(explorer::Args),
 }
 
 /// Measures.
@@ -40,5 +44,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
         What::Reference(args) => reference::run(args, context),
         #[cfg(feature = "gpu")]
         What::Gpu(args) => gpu::run(args, context),
+        #[cfg(feature = "explorer")]
+        What::Explorer(args) => explorer::run(args, context),
     }
 }

@@ -3,6 +3,8 @@
 use crate::context::Context;
 #[cfg(feature = "gpu")]
 use crate::devices;
+#[cfg(feature = "explorer")]
+use crate::explore;
 use crate::{attend, bench, compare, engines, exit, formats, golden, grad, heads};
 #[cfg(feature = "reference")]
 use crate::{phi, taylor, verify};
@@ -38,6 +40,8 @@ pub(crate) enum Command {
     #[cfg(feature = "reference")]
     Verify(verify::Args),
     Bench(bench::Args),
+    #[cfg(feature = "explorer")]
+    Explore(explore::Args),
 }
 
 impl Command {
@@ -63,6 +67,8 @@ impl Command {
             #[cfg(feature = "reference")]
             Command::Verify(args) => verify::run(args, context),
             Command::Bench(args) => bench::run(args, context),
+            #[cfg(feature = "explorer")]
+            Command::Explore(args) => explore::run(args, context),
         }
     }
 }

@@ -17,6 +17,8 @@ mod context;
 mod devices;
 mod engines;
 mod exit;
+#[cfg(feature = "explorer")]
+mod explore;
 mod formats;
 mod golden;
 mod grad;

@@ -15,6 +15,7 @@ pub mod simd;
 
 mod backward;
 mod cache;
+mod ceilings;
 mod coefficients;
 mod decode;
 mod decoding;
@@ -31,6 +32,7 @@ mod sight;
 mod threads;
 
 pub use cache::Cache;
+pub use ceilings::{Ceilings, ceilings};
 pub use simd::{Isa, UnknownIsa};
 
 use crate::plain::Plain;

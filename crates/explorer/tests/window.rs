@@ -1,0 +1,11 @@
+//! The explorer as its user sees it, driven through accessibility names; no window system is needed.
+
+mod window {
+    mod controls;
+    mod desk;
+    mod hostile;
+    mod matrix;
+    mod operator;
+    mod pictures;
+    mod share;
+}
