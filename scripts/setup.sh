@@ -13,6 +13,7 @@ run window test cross | make --version                              | make      
 run window test cross | m4 --version                                | m4                           | m4, for the build of GMP below the verified reference
 display window        | ls /usr/lib/*/libxkbcommon-x11.so.0         | libxkbcommon-x11-0 libxcursor1 libxi6 libxrandr2 libgl1 libegl1 | what a window of the explorer loads: keyboards, pointers, OpenGL
 window test           | ls /usr/share/vulkan/icd.d/lvp_icd*         | libvulkan1 mesa-vulkan-drivers | Vulkan on the processor, for pictures of the explorer and the GPU engine
+window                | ls /usr/lib/*/dri/swrast_dri.so             | libgl1-mesa-dri              | OpenGL on the processor
 window                | command -v Xvfb                             | xvfb                         | a virtual display
 window                | command -v xdotool                          | xdotool                      | keys and a pointer for it
 window                | command -v import                           | imagemagick                  | pictures of it

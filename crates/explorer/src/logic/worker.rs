@@ -66,8 +66,10 @@ impl From<contattn_core::ProblemError> for Failure {
 
 type Value = Arc<dyn Any + Send + Sync>;
 
+type Run = dyn FnOnce(&Task) -> Result<Value, Failure> + Send;
+
 /// Something to compute.
-pub struct Job(Box<dyn FnOnce(&Task) -> Result<Value, Failure> + Send>);
+pub struct Job(Box<Run>);
 
 impl Job {
     /// A job that gives a `T`.

@@ -32,7 +32,7 @@ fn every_panel_looks_as_it_did() {
             return;
         };
         let session = Session { mode, ..Session::default() };
-        let builder = Harness::builder().with_size(vec2(1120.0, 720.0)).renderer(renderer);
+        let builder = Harness::builder().with_size(vec2(1040.0, 660.0)).renderer(renderer);
         let mut window = window_with(builder, session);
         for view in view_names() {
             show(&mut window, view);
