@@ -19,6 +19,7 @@ bench                 | ls "$(python3 -c "import sysconfig; print(sysconfig.get_
 bench-gpu             | grep -q libvulkan.so.1 /etc/ld.so.cache     | libvulkan1                   | the loader of Vulkan drivers, of which the graphics card brings its own
 display window        | ls /usr/lib/*/libxkbcommon-x11.so.0         | libxkbcommon-x11-0 libxcursor1 libxi6 libxrandr2 libgl1 libegl1 | what a window of the explorer loads: keyboards, pointers, OpenGL
 window test headless  | ls /usr/share/vulkan/icd.d/lvp_icd*.json && grep -q libvulkan.so.1 /etc/ld.so.cache | libvulkan1 mesa-vulkan-drivers | software Vulkan, for tests of the GPU kernels and pictures of the explorer
+window                | ls /usr/lib/*/dri/swrast_dri.so             | libgl1-mesa-dri              | OpenGL on the processor
 window                | command -v Xvfb                             | xvfb                         | a virtual display
 window                | command -v xdotool                          | xdotool                      | keys and a pointer for it
 window                | command -v import                           | imagemagick                  | pictures of it

@@ -136,11 +136,20 @@ fn remembered(storage: Option<&dyn eframe::Storage>) -> (Session, Option<String>
     }
 }
 
+fn is_set(name: &str) -> bool {
+    std::env::var_os(name).is_some_and(|value| !value.is_empty())
+}
+
 /// Opens a window and returns when it is closed.
 ///
 /// # Errors
 /// [`RunError`] for options that name nothing, and where no window can be opened.
 pub fn window(options: &Options, renderer: Renderer) -> Result<(), RunError> {
+    if cfg!(all(unix, not(target_os = "macos")))
+        && !["DISPLAY", "WAYLAND_DISPLAY", "WAYLAND_SOCKET"].iter().any(|name| is_set(name))
+    {
+        return Err(RunError::Window("neither DISPLAY nor WAYLAND_DISPLAY is set".to_owned()));
+    }
     let mut first = first_commands(options)?;
     let given = options.state.as_deref().map(share::decode).transpose()?;
     let native = eframe::NativeOptions {

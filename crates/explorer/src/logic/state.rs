@@ -53,7 +53,7 @@ impl Default for State {
             taylor: 1,
             digits: 20,
             source: SourceChoice::Carried,
-            head: Head::default(),
+            head: crate::logic::preset::SHOWN,
         }
     }
 }

@@ -66,8 +66,10 @@ impl From<contattn_core::ProblemError> for Failure {
 
 type Value = Arc<dyn Any + Send + Sync>;
 
+type Run = dyn FnOnce(&Task) -> Result<Value, Failure> + Send;
+
 /// Something to compute.
-pub struct Job(Box<dyn FnOnce(&Task) -> Result<Value, Failure> + Send>);
+pub struct Job(Box<Run>);
 
 impl Job {
     /// A job that gives a `T`.
@@ -258,6 +260,7 @@ pub struct Worker {
     reports: Receiver<Report>,
     entries: HashMap<Slot, Entry>,
     restarted: bool,
+    failures: Vec<(Slot, Failure)>,
 }
 
 impl Worker {
@@ -266,7 +269,7 @@ impl Worker {
         let (sender, reports) = channel();
         let lanes =
             HashMap::from([(Lane::Prompt, LaneThread::start("prompt")), (Lane::Long, LaneThread::start("long"))]);
-        Worker { lanes, wake, sender, reports, entries: HashMap::new(), restarted: false }
+        Worker { lanes, wake, sender, reports, entries: HashMap::new(), restarted: false, failures: Vec::new() }
     }
 
     /// The key of the newest request of a slot.
@@ -337,9 +340,13 @@ impl Worker {
         }
     }
 
-    /// Takes in what the threads report. Returns the failures that arrived, with their slots.
+    /// Takes in what the threads report. Returns the failures that arrived since this was last asked, with their slots.
     pub fn poll(&mut self) -> Vec<(Slot, Failure)> {
-        let mut failures = Vec::new();
+        self.receive();
+        std::mem::take(&mut self.failures)
+    }
+
+    fn receive(&mut self) {
         while let Ok(Report { slot, generation, news }) = self.reports.try_recv() {
             let Some(entry) = self.entries.get_mut(slot) else { continue };
             if entry.generation != generation {
@@ -372,7 +379,7 @@ impl Worker {
                         }
                         Err(failure) => {
                             if failure != Failure::Cancelled {
-                                failures.push((slot, failure.clone()));
+                                self.failures.push((slot, failure.clone()));
                             }
                             entry.failure = Some(failure);
                         }
@@ -380,7 +387,6 @@ impl Worker {
                 }
             }
         }
-        failures
     }
 
     /// What a slot shows, as a `T`.
@@ -412,7 +418,7 @@ impl Worker {
     pub fn settle(&mut self, longest: Duration) -> bool {
         let until = Instant::now() + longest;
         loop {
-            self.poll();
+            self.receive();
             if self.is_idle() {
                 return true;
             }

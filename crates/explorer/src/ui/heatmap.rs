@@ -59,6 +59,81 @@ impl Clone for Tiles {
 /// Names of rows and columns, where they have some.
 pub type Names<'a> = &'a dyn Fn(usize) -> Option<String>;
 
+/// A map from numbers to colours, with a place on the colour bar for each.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scale {
+    colors: ColorScale,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Plain,
+    Signed,
+    /// logarithmic on both sides of 0, linear below the largest over [`DECADES`]
+    SignedLog,
+}
+
+/// What a signed logarithmic scale spans.
+const DECADES: f64 = 1e3;
+
+impl Scale {
+    /// For numbers of one sign.
+    pub fn plain(colors: ColorScale) -> Scale {
+        Scale { colors, kind: Kind::Plain }
+    }
+
+    /// For signed numbers up to this size: white at 0.
+    pub fn signed(largest: f64, logarithmic: bool) -> Scale {
+        Scale { colors: ColorScale::diverging(largest), kind: if logarithmic { Kind::SignedLog } else { Kind::Signed } }
+    }
+
+    /// The scale that exports use, which has no logarithm of signed numbers.
+    pub fn for_export(&self) -> ColorScale {
+        self.colors
+    }
+
+    /// Where a number lies on the bar, from 0 to 1; `None` for NaN and infinities.
+    pub fn position(&self, x: f64) -> Option<f64> {
+        match self.kind {
+            Kind::SignedLog if x.is_finite() => {
+                let u = (x / self.colors.range().1).clamp(-1.0, 1.0);
+                Some(0.5 + 0.5 * u.signum() * (u.abs() * DECADES).ln_1p() / DECADES.ln_1p())
+            }
+            _ => self.colors.position(x),
+        }
+    }
+
+    /// The number at a place of the bar.
+    pub fn value(&self, t: f64) -> f64 {
+        match self.kind {
+            Kind::SignedLog => {
+                let u = 2.0 * t - 1.0;
+                self.colors.range().1 * u.signum() * (u.abs() * DECADES.ln_1p()).exp_m1() / DECADES
+            }
+            _ => self.colors.value(t),
+        }
+    }
+
+    /// The colour at a place of the bar.
+    fn color(&self, t: f64) -> Color32 {
+        match self.kind {
+            Kind::Plain => {
+                let (r, g, b) = self.colors.color(self.colors.value(t));
+                Color32::from_rgb(r, g, b)
+            }
+            Kind::Signed | Kind::SignedLog => {
+                let u = 2.0 * t - 1.0;
+                let (r, g, b) = ColorScale::diverging(1.0).color(u);
+                // The scheme's middle is a light grey; towards 0 it becomes white without a step.
+                let near = (1.0 - u.abs() / 0.15).max(0.0) as f32;
+                let mix = |c: u8| (f32::from(c) + near * (255.0 - f32::from(c))).round() as u8;
+                Color32::from_rgb(mix(r), mix(g), mix(b))
+            }
+        }
+    }
+}
+
 /// What is drawn.
 pub struct Heat<'a> {
     /// the numbers that there are
@@ -66,7 +141,7 @@ pub struct Heat<'a> {
     /// rows and columns
     pub size: (usize, usize),
     /// their colours
-    pub scale: ColorScale,
+    pub scale: Scale,
     /// fingerprint of the colours
     pub colors: u64,
     /// names of rows
@@ -275,7 +350,7 @@ fn draw(
     let (first, end) = (index(y0, STRIP * block, strips), (index(y1, STRIP * block, strips) + 1).min(strips));
     let across = columns.div_ceil(TILE * block);
     let (left, right) = (index(x0, TILE * block, across), (index(x1, TILE * block, across) + 1).min(across));
-    let table = colors(&heat.scale, theme);
+    let table = colors(&heat.scale);
     let mut made = 0;
     let mut left_out = false;
     for strip_at in first..end {
@@ -358,16 +433,11 @@ fn stand_in(
 }
 
 /// The colours of a scale in steps.
-fn colors(scale: &ColorScale, _: &Theme) -> Vec<Color32> {
-    (0..=COLORS)
-        .map(|i| {
-            let (r, g, b) = scale.color(scale.value(i as f64 / COLORS as f64));
-            Color32::from_rgb(r, g, b)
-        })
-        .collect()
+fn colors(scale: &Scale) -> Vec<Color32> {
+    (0..=COLORS).map(|i| scale.color(i as f64 / COLORS as f64)).collect()
 }
 
-fn paint(strip: &Strip, tile_at: usize, scale: &ColorScale, table: &[Color32], masked: Color32) -> egui::ColorImage {
+fn paint(strip: &Strip, tile_at: usize, scale: &Scale, table: &[Color32], masked: Color32) -> egui::ColorImage {
     let left = tile_at * TILE;
     let width = TILE.min(strip.columns - left);
     let height = strip.texels.len() / strip.columns;
@@ -426,10 +496,10 @@ fn color_bar(painter: &egui::Painter, heat: &Heat<'_>, theme: &Theme, rect: Rect
     let bar = Rect::from_min_size(rect.min, vec2(16.0, (rect.height() - 40.0).clamp(10.0, 320.0)));
     let steps = 64;
     for i in 0..steps {
-        let (r, g, b) = heat.scale.color(heat.scale.value(1.0 - (f64::from(i) + 0.5) / f64::from(steps)));
+        let color = heat.scale.color(1.0 - (f64::from(i) + 0.5) / f64::from(steps));
         let top = bar.top() + bar.height() * i as f32 / steps as f32;
         let slice = Rect::from_min_size(pos2(bar.left(), top), vec2(bar.width(), bar.height() / steps as f32 + 0.6));
-        painter.rect_filled(slice, 0.0, Color32::from_rgb(r, g, b));
+        painter.rect_filled(slice, 0.0, color);
     }
     painter.rect_stroke(bar, 0.0, Stroke::new(1.0, theme.faint), egui::StrokeKind::Outside);
     let font = FontId::proportional(11.0);
@@ -448,4 +518,36 @@ fn color_bar(painter: &egui::Painter, heat: &Heat<'_>, theme: &Theme, rect: Rect
     let swatch = Rect::from_min_size(pos2(bar.left(), bar.bottom() + 12.0), vec2(16.0, 12.0));
     painter.rect(swatch, 0.0, masked(theme), Stroke::new(1.0, theme.faint), egui::StrokeKind::Outside);
     painter.text(swatch.right_center() + vec2(6.0, 0.0), Align2::LEFT_CENTER, "not visible", font, theme.ink);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_and_numbers_are_inverse_and_zero_is_white() {
+        for scale in [
+            Scale::signed(0.4, true),
+            Scale::signed(0.4, false),
+            Scale::plain(ColorScale::linear(0.0, 2.0)),
+            Scale::plain(ColorScale::logarithmic(1e-6, 1.0)),
+        ] {
+            for t in [0.0, 0.2, 0.5, 0.77, 1.0] {
+                let back = scale.position(scale.value(t)).unwrap();
+                assert!((back - t).abs() < 1e-9, "{scale:?} {t} {back}");
+            }
+            assert_eq!(scale.position(f64::NAN), None);
+        }
+        for logarithmic in [true, false] {
+            let scale = Scale::signed(3.0, logarithmic);
+            assert_eq!(scale.color(scale.position(0.0).unwrap()), Color32::WHITE);
+            let (low, high) = (scale.color(0.1), scale.color(0.9));
+            assert!(low.b() > low.r() && high.r() > high.b());
+            // Colours change step by step.
+            for i in 0..COLORS {
+                let (a, b) = (scale.color(i as f64 / COLORS as f64), scale.color((i + 1) as f64 / COLORS as f64));
+                assert!(a.r().abs_diff(b.r()) <= 4 && a.g().abs_diff(b.g()) <= 4 && a.b().abs_diff(b.b()) <= 4, "{i}");
+            }
+        }
+    }
 }

@@ -39,7 +39,7 @@ pub fn ticks((low, high): (f64, f64), most: usize) -> Vec<f64> {
     let power = 10f64.powf(rough.log10().floor());
     let step = [1.0, 2.0, 5.0, 10.0].map(|m| m * power).into_iter().find(|step| *step >= rough).unwrap_or(power);
     // Steps below the spacing of numbers around the range would not end.
-    if !(step > 0.0) || low + step == low || high + step == high {
+    if step <= 0.0 || low + step == low || high + step == high {
         return Vec::new();
     }
     let first = (low / step).ceil();

@@ -1,5 +1,5 @@
 use super::desk::{command, is_there, settle, show, usual, window};
-use contattn_explorer::logic::command::Command;
+use contattn_explorer::logic::command::{Command, fuzzy};
 use contattn_explorer::logic::document::Mode;
 use contattn_explorer::logic::preset::Preset;
 use contattn_explorer::run::view_names;
@@ -52,7 +52,10 @@ fn the_palette_finds_and_does() {
     settle(&mut window);
     window.key_press(Key::Enter);
     settle(&mut window);
-    assert_eq!(window.state().state().row, Preset::ALL[1].row());
+    let mut scored: Vec<_> =
+        Preset::ALL.iter().map(|preset| (fuzzy("preset", &format!("Preset: {}", preset.name())), preset)).collect();
+    scored.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+    assert_eq!(window.state().state().row, scored[1].1.row());
     window.key_press_modifiers(Modifiers::COMMAND, Key::P);
     settle(&mut window);
     window.key_press(Key::Escape);

@@ -19,7 +19,7 @@ pub(crate) fn window_with(builder: HarnessBuilder<Explorer>, session: Session) -
         explorer.logic(&ui.ctx().clone());
         explorer.ui(ui);
     };
-    let mut window = builder.with_max_steps(60).build_ui_state(run, explorer);
+    let mut window = builder.with_max_steps(60).with_step_dt(1.0 / 60.0).build_ui_state(run, explorer);
     settle(&mut window);
     window
 }

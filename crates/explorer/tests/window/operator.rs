@@ -49,6 +49,9 @@ fn clicks_add_remove_and_type() {
     assert_eq!(window.state().state().row.len(), n);
     // A double click asks for a number, to the last digit.
     let node = place(&window, "Node 4, score");
+    window.hover_at(node);
+    // Long enough after the clicks before not to count as a third.
+    window.run_steps(60);
     for pressed in [true, false, true, false] {
         let modifiers = Modifiers::NONE;
         window.event(Event::PointerButton { pos: node, button: PointerButton::Primary, pressed, modifiers });

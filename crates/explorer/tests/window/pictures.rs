@@ -32,7 +32,7 @@ fn every_panel_looks_as_it_did() {
             return;
         };
         let session = Session { mode, ..Session::default() };
-        let builder = Harness::builder().with_size(vec2(1120.0, 720.0)).renderer(renderer);
+        let builder = Harness::builder().with_size(vec2(1040.0, 660.0)).renderer(renderer);
         let mut window = window_with(builder, session);
         for view in view_names() {
             show(&mut window, view);
@@ -95,4 +95,17 @@ fn pictures_without_a_display() {
     let error =
         run::picture(&Options { open: Some("absent.npz".into()), ..Options::default() }, vec2(100.0, 100.0), 1.0);
     assert!(error.unwrap_err().to_string().contains("absent.npz"));
+}
+
+/// `CONTATTN_PICTURES=FOLDER` leaves every view in both themes there, to be looked at and for the documentation.
+#[test]
+fn pictures_to_look_at() {
+    let Some(folder) = std::env::var_os("CONTATTN_PICTURES").map(std::path::PathBuf::from) else { return };
+    for view in view_names() {
+        for (mode, name) in [(Mode::Light, "light"), (Mode::Dark, "dark")] {
+            let options = Options { view: Some(view.to_owned()), mode: Some(mode), ..Options::default() };
+            let picture = run::picture(&options, vec2(1440.0, 900.0), 1.0).unwrap();
+            std::fs::write(folder.join(format!("{}-{name}.png", view.to_lowercase())), picture.png().unwrap()).unwrap();
+        }
+    }
 }

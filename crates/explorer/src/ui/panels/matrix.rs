@@ -8,9 +8,10 @@ use crate::logic::export::Export;
 use crate::logic::fingerprint;
 use crate::logic::inputs::row_of_head;
 use crate::logic::matrix::{Evaluator, Map, Quantity, RowNumbers, Wanted, compute, row_numbers};
+use crate::logic::preset::SHOWN;
 use crate::logic::state::{Head, Origin, SourceChoice};
 use crate::logic::worker::{Failure, Job, Lane, Slot};
-use crate::ui::heatmap::{Heat, Look, Seen, Tiles, heatmap};
+use crate::ui::heatmap::{Heat, Look, Scale, Seen, Tiles, heatmap};
 use crate::ui::panel::{Commands, Requests, Shared, View, dimmed};
 use contattn_figure::ColorScale;
 use eframe::egui::{self, Rect, vec2};
@@ -43,9 +44,9 @@ impl Default for Matrix {
     fn default() -> Matrix {
         Matrix {
             quantity: Quantity::Difference,
-            logarithmic: false,
+            logarithmic: true,
             look: Look::default(),
-            locked: None,
+            locked: Some((SHOWN.query, 11)),
             feeds: true,
             tiles: Tiles::default(),
             seen: Seen::default(),
@@ -60,15 +61,15 @@ impl Matrix {
     }
 
     /// The colours of a range of numbers.
-    fn scale(&self, range: Option<(f64, f64, f64)>) -> ColorScale {
+    fn scale(&self, range: Option<(f64, f64, f64)>) -> Scale {
         let (low, high, positive) = range.unwrap_or((0.0, 1.0, 1e-3));
         if self.quantity.is_signed() {
-            ColorScale::diverging(low.abs().max(high.abs()))
+            Scale::signed(low.abs().max(high.abs()), self.logarithmic)
         } else if self.logarithmic {
             // Beyond sixteen decades a colour tells nothing.
-            ColorScale::logarithmic(positive.max(high * 1e-16), high)
+            Scale::plain(ColorScale::logarithmic(positive.max(high * 1e-16), high))
         } else {
-            ColorScale::linear(low.min(0.0), high)
+            Scale::plain(ColorScale::linear(low.min(0.0), high))
         }
     }
 
@@ -236,9 +237,8 @@ impl Matrix {
                 }
             });
             response.response.labelled_by(label.id).on_hover_text(self.quantity.hint());
-            if self.quantity.is_positive() {
-                ui.checkbox(&mut self.logarithmic, "log colours").on_hover_text("Colours on a logarithmic scale");
-            }
+            let hint = "Colours on a logarithmic scale; of signed numbers, on both sides of 0";
+            ui.checkbox(&mut self.logarithmic, "log colours").on_hover_text(hint);
             if self.quantity == Quantity::TaylorError {
                 let label = ui.label("order");
                 let mut order = state.taylor;
@@ -250,7 +250,7 @@ impl Matrix {
             }
             ui.checkbox(&mut self.feeds, "click loads the row")
                 .on_hover_text("Locking a cell loads its row into the Operator view");
-            if ui.button("All").on_hover_text("Show the whole map; a double click does the same").clicked() {
+            if ui.button("Whole map").on_hover_text("A double click does the same").clicked() {
                 self.look = Look::default();
             }
             if ui

@@ -80,7 +80,7 @@ impl Scene<'_> {
 
 /// The token of a node, where the row is one of the head's and the source has tokens.
 fn token(shared: &Shared<'_>, node: usize) -> Option<String> {
-    if !matches!(shared.state.row.origin, Origin::Head(_)) {
+    if !matches!(shared.state.row.origin, Origin::Head(_)) || node >= shared.state.row.len() {
         return None;
     }
     if node == 0 {

@@ -36,7 +36,7 @@ pub(super) fn export(view: &Matrix, shared: &Shared<'_>, map: &Map) -> Option<Ex
     let sheet = Sheet {
         title: view.quantity.name().to_owned(),
         caption: format!("{}, {}, head {}", shared.source.title, shared.layer().name, head.head),
-        rows: vec![vec![Group { label: String::new(), scale: view.scale(map.range()), maps: vec![heat] }]],
+        rows: vec![vec![Group { label: String::new(), scale: view.scale(map.range()).for_export(), maps: vec![heat] }]],
     };
     Some(Export::new("matrix", table, sheet))
 }

@@ -84,7 +84,7 @@ pub(super) fn weights(ui: &mut egui::Ui, rect: Rect, scene: &Scene<'_>, view: &m
     let least = finite.filter(|w| *w > 0.0).fold(most, f64::min).max(most * 1e-16);
     // On a logarithmic axis heights are log10 of the weights.
     let height = |w: f64| if view.log_weights { w.max(1e-320).log10() } else { w };
-    let y = if view.log_weights { (least.log10().floor() - 0.5, most.log10().ceil()) } else { (0.0, 1.1 * most) };
+    let y = if view.log_weights { (least.log10().floor() - 0.5, most.log10().ceil()) } else { (0.0, 1.3 * most) };
     let axes = Axes::new(rect, (-0.7, count as f64 - 0.3), y);
     let painter = ui.painter_at(rect);
     let names = |node: f64| if (0.0..count as f64).contains(&node) { scene.name(node as usize) } else { String::new() };
@@ -174,8 +174,8 @@ pub(super) fn bias(ui: &mut egui::Ui, rect: Rect, scene: &Scene<'_>, view: &mut 
     }
     let note = match (&evaluation.taylor, order) {
         (Err(reason), _) => format!("no Taylor series: {reason}"),
-        (Ok(_), 1) => "order 1 is a short convolution: taps [1/6, -1/3, 1/6] on the neighbours' scores".to_owned(),
-        (Ok(_), order) => format!("lines: the series of b up to order {order}"),
+        (Ok(_), 1) => "lines: order 1, the short convolution [1/6, -1/3, 1/6]".to_owned(),
+        (Ok(_), order) => format!("lines: the series of b to order {order}"),
     };
     inner.text(
         axes.field.left_bottom() + vec2(5.0, -4.0),

@@ -16,8 +16,23 @@ const MOST_HANDLES: usize = 300;
 pub(super) struct Editor {
     /// the ranges while something is dragged, so that the plot stands still under the pointer
     held: Option<((f64, f64), (f64, f64))>,
-    /// a value that is being typed: node and text
-    typed: Option<(usize, String)>,
+    /// a value that is being typed
+    typed: Option<Typed>,
+}
+
+/// A value that is being typed.
+#[derive(Clone, Debug, PartialEq)]
+struct Typed {
+    node: usize,
+    text: String,
+    /// whether the field has had the keyboard: losing it then ends the typing
+    had_focus: bool,
+}
+
+impl Typed {
+    fn new(node: usize, now: f64) -> Typed {
+        Typed { node, text: crate::logic::export::number(now), had_focus: false }
+    }
 }
 
 /// The numbers that are shown above the nodes.
@@ -235,7 +250,7 @@ fn handle(
     }
     if response.double_clicked() && may {
         let now = if drag == Drag::Time { time } else { height };
-        view.editor.typed = Some((node, crate::logic::export::number(now)));
+        view.editor.typed = Some(Typed::new(node, now));
     }
     if response.has_focus() {
         keys(ui, id, view, state, (row, heights), node, commands);
@@ -302,7 +317,7 @@ fn keys(
             commands.edit(raised(state, node, drag, (to * 1e6).round() / 1e6));
         }
         if enter && view.editor.typed.is_none() {
-            view.editor.typed = Some((node, crate::logic::export::number(now)));
+            view.editor.typed = Some(Typed::new(node, now));
         }
     }
     if remove {
@@ -377,7 +392,7 @@ fn typing(
     commands: &mut Commands,
 ) {
     let drag = view.drag;
-    let Some((node, text)) = &mut view.editor.typed else { return };
+    let Some(Typed { node, text, had_focus }) = &mut view.editor.typed else { return };
     let node = *node;
     if node >= row.len() {
         view.editor.typed = None;
@@ -400,8 +415,10 @@ fn typing(
                     commands.edit(raised(shared.state, node, drag, number));
                 }
                 close = true;
-            } else if response.lost_focus() {
+            } else if response.lost_focus() && *had_focus {
                 close = true;
+            } else if response.has_focus() {
+                *had_focus = true;
             } else {
                 response.request_focus();
             }

@@ -47,6 +47,11 @@ impl Text {
     }
 }
 
+/// An index below the line.
+fn sub(i: usize) -> String {
+    i.to_string().bytes().filter_map(|digit| char::from_u32(0x2080 + u32::from(digit - b'0'))).collect()
+}
+
 /// A signed number in brackets where it is negative.
 fn bracketed(x: f64) -> String {
     if x < 0.0 { format!("({})", short(x)) } else { short(x) }
@@ -106,7 +111,6 @@ pub(super) fn formula(ui: &mut egui::Ui, scene: &Scene<'_>, shown: &Shown<'_, Pr
     weights(&mut text, scene, own);
     gradient(&mut text, scene, own);
     text.job.wrap.max_width = ui.available_width();
-    text.job.wrap.break_anywhere = true;
     let whole = text.job.text.clone();
     let response = ui.label(text.job);
     if response.on_hover_text("Right-click copies the text").secondary_clicked() {
@@ -117,8 +121,10 @@ pub(super) fn formula(ui: &mut egui::Ui, scene: &Scene<'_>, shown: &Shown<'_, Pr
 /// b from the neighbours, formula and substitution.
 fn closed_form(text: &mut Text, scene: &Scene<'_>, own: &NodeProof) {
     let i = own.node;
+    let (own_part, own) = (own, sub(i));
+    let indent = " ".repeat(own.chars().count() + 2);
     let unit = |part: &Part| part.duration == 1.0 && part.whole;
-    let parts: Vec<&Part> = own.left.iter().chain(&own.right).collect();
+    let parts: Vec<&Part> = own_part.left.iter().chain(&own_part.right).collect();
     match scene.evaluation.chosen.rule {
         Rule::Linear if parts.is_empty() => {
             text.plain("held or unseen: no segment ends at this node\n");
@@ -126,38 +132,38 @@ fn closed_form(text: &mut Text, scene: &Scene<'_>, own: &NodeProof) {
         Rule::Linear => {
             let cut = parts.iter().any(|part| !part.whole);
             let symbol = |part: &Part| {
-                let factor = if unit(part) { String::new() } else { format!("D{} ", i.max(part.node)) };
-                format!("{factor}phi2(a{} - a{i})", part.node)
+                let factor = if unit(part) { String::new() } else { format!("D{} ", sub(i.max(part.node))) };
+                format!("{factor}φ₂(a{} - a{own})", sub(part.node))
             };
             let numbers = |part: &Part| {
                 let factor = if unit(part) { String::new() } else { format!("{} ", short(part.duration)) };
-                format!("{factor}phi2{}", with_parentheses(part.difference))
+                format!("{factor}φ₂{}", with_parentheses(part.difference))
             };
             let values = |part: &Part| {
                 let factor = if unit(part) { String::new() } else { format!("{} x ", short(part.duration)) };
                 format!("{factor}{:.6}", part.phi2)
             };
             let sum = |of: &dyn Fn(&Part) -> String| parts.iter().map(|part| of(part)).collect::<Vec<_>>().join(" + ");
-            text.plain(&format!("b{i} = log( {} )\n", sum(&symbol)));
-            text.plain(&format!("   = log( {} )\n", sum(&numbers)));
-            text.plain(&format!("   = log( {} )\n", sum(&values)));
+            text.plain(&format!("b{own} = log( {} )\n", sum(&symbol)));
+            text.plain(&format!("{indent}= log( {} )\n", sum(&numbers)));
+            text.plain(&format!("{indent}= log( {} )\n", sum(&values)));
             if cut {
                 text.plain("   (the window cuts a segment: its part inside counts)\n");
             }
         }
         Rule::Step => {
-            text.plain(&format!("b{i} = log D{i}: the node's duration\n"));
+            text.plain(&format!("b{own} = log D{own}: the node's duration\n"));
         }
         Rule::Trapezoid => {
-            let halves: Vec<String> = parts.iter().map(|part| format!("D{}/2", i.max(part.node))).collect();
+            let halves: Vec<String> = parts.iter().map(|part| format!("D{}/2", sub(i.max(part.node)))).collect();
             let numbers: Vec<String> = parts.iter().map(|part| short(0.5 * part.duration)).collect();
-            text.plain(&format!("b{i} = log( {} )\n   = log( {} )\n", halves.join(" + "), numbers.join(" + ")));
+            text.plain(&format!("b{own} = log( {} )\n{indent}= log( {} )\n", halves.join(" + "), numbers.join(" + ")));
         }
         Rule::Taylor(order) => {
-            text.plain(&format!("b{i}: series of log(phi2(u) + phi2(w)) up to order {order}\n"));
-            let names = [("u", &own.left), ("w", &own.right)];
+            text.plain(&format!("b{own}: series of log(φ₂(u) + φ₂(w)) to order {order}\n"));
+            let names = [("u", &own_part.left), ("w", &own_part.right)];
             for (name, part) in names.into_iter().filter_map(|(name, part)| Some((name, part.as_ref()?))) {
-                text.plain(&format!("   {name} = a{} - a{i} = {}\n", part.node, short(part.difference)));
+                text.plain(&format!("   {name} = a{} - a{own} = {}\n", sub(part.node), short(part.difference)));
             }
         }
     }
@@ -181,7 +187,7 @@ fn readings(text: &mut Text, scene: &Scene<'_>, own: &NodeProof, bias: &Proven, 
         } else if nearest == 0.0 || !found.is_finite() {
             format!("off by {}", short(found - nearest))
         } else {
-            format!("off by {:.3} ulp", (found - nearest).abs() / unit)
+            format!("off by {} ulp", short((found - nearest).abs() / unit))
         }
     };
     let unit_f32 = spacing(f64::from(bias.single), f64::from(f32::EPSILON));
@@ -207,10 +213,7 @@ fn readings(text: &mut Text, scene: &Scene<'_>, own: &NodeProof, bias: &Proven, 
             let far = own.left.iter().chain(&own.right).map(|part| part.difference.abs()).fold(0.0, f64::max);
             let radius = if own.left.is_some() && own.right.is_some() { 5.7 } else { 7.748 };
             if far > radius {
-                text.add(
-                    &format!("        |difference| {} > {radius}: the series diverges\n", short(far)),
-                    theme.wrong,
-                );
+                text.add(&format!("        difference {} > {radius}: diverges\n", short(far)), theme.wrong);
             }
         }
     }
@@ -232,7 +235,7 @@ fn weights(text: &mut Text, scene: &Scene<'_>, own: &NodeProof) {
         .filter_map(|(mass, segment)| Some(format!("segment {segment}: {:.6}", mass?)))
         .collect();
     if !masses.is_empty() {
-        text.plain(&format!("share of Z in {}\n", masses.join(", ")));
+        text.plain(&format!("share of Z in {}\n", masses.join(",\n              ")));
     }
 }
 
@@ -240,12 +243,13 @@ fn weights(text: &mut Text, scene: &Scene<'_>, own: &NodeProof) {
 fn gradient(text: &mut Text, scene: &Scene<'_>, own: &NodeProof) {
     let i = own.node;
     text.plain("\ngradient of o by this score\n");
-    text.plain(&format!("  P{i} G{i}{}\n", if i == 0 { "" } else { " + diffusion to the neighbours" }));
+    let own_index = sub(i);
+    text.plain(&format!("  P{own_index} G{own_index}{}\n", if i == 0 { "" } else { " + diffusion to the neighbours" }));
     text.plain(&format!(
         "  = {} + {}\n  = {}\n",
         short(own.softmax_gradient),
         bracketed(own.gradient - own.softmax_gradient),
         short(own.gradient)
     ));
-    text.add("  G = (v - o)/Z; h(G' - G) flows along each segment\n", scene.shared.theme.softmax);
+    text.add("  G = (v - o)/Z\n", scene.shared.theme.softmax);
 }
