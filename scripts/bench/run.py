@@ -128,7 +128,7 @@ def rounds(runners, budget):
     return times
 
 
-def measure(case, ours, torch, budget):
+def measure(case, ours, torch, budget, most=ATTEMPTS):
     """Opens a case on both sides, judges, and times in turn; its records."""
     with tempfile.TemporaryDirectory(prefix="contattn-bench-") as folder:
         names = ("direction", "heads", "kv_heads", "queries", "keys", "head_dim", "causal", "threads", "isa")
@@ -147,7 +147,7 @@ def measure(case, ours, torch, budget):
             if theirs["capability"].lower() != case["isa"]:
                 raise Refused(f"PyTorch was to run {case['isa']}, runs {theirs['capability']}")
         attempts = []
-        while not attempts or (attempts[-1][0] > DISTURBED and len(attempts) < ATTEMPTS):
+        while not attempts or (attempts[-1][0] > DISTURBED and len(attempts) < most):
             watch = load.Others([program.process.pid for program in (ours, torch) if program is not None])
             attempts.append((rounds(runners, budget), watch.share())[::-1])
         others, times = min(attempts, key=lambda attempt: attempt[0])
@@ -191,6 +191,7 @@ def main():
     parser.add_argument("--append", action="store_true", help="keep the file's records of other cases")
     parser.add_argument("--resume", action="store_true", help="with --append: leave out cases that the file has")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no case after so many")
+    parser.add_argument("--attempts", type=int, default=ATTEMPTS, help="at a case that other programs disturb")
     parser.add_argument("--no-torch", action="store_true")
     parser.add_argument("--list", action="store_true", help="name the cases and end")
     arguments = parser.parse_args()
@@ -237,7 +238,7 @@ def main():
                     torch = Program("torch_worker", worker, environment(case["isa"]))
                     document["versions"]["torch"] = torch.ask(do="version")["version"]
                 programs[side] = (ours, torch)
-            records = measure(case, *programs[side], arguments.seconds)
+            records = measure(case, *programs[side], arguments.seconds, arguments.attempts)
             document["records"] = record.merge(document["records"], records)
             print(tables.live_line(case, records), flush=True)
             if arguments.json:
