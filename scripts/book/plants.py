@@ -12,12 +12,13 @@ GOOD = {
     "README.md": "# A book\n\n[The page](docs/page.md#words-and-numbers), [(1)](docs/page.md#eq1).\n\n```sh\nmake run\n```\n",
     "Makefile": "run:\n\ttrue\n",
     "crates/book/src/lib.rs": "docs/page.md",
+    "proofs/theorems.json": '[{"name": "eq_two"}]',
     "docs/SUMMARY.md": "- [Page](page.md)\n",
     "docs/page.md": """# Page
 
 ## Words and numbers
 
-Some $\\varphi_2(x)$ and <!--= echo 0.25 -->0.25<!--/-->, about <!--~ echo 4e-9 -->3e-9<!--/-->, at most <!--@ make run -->1234<!--/-->, see [the readme](../README.md).
+Some $\\varphi_2(x)$ (`eq_two` in `proofs/A.v`) and <!--= echo 0.25 -->0.25<!--/-->, about <!--~ echo 4e-9 -->3e-9<!--/-->, at most <!--@ make run -->1234<!--/-->, see [the readme](../README.md).
 
 $$
 \\varphi_2(x) = \\frac{e^x - 1 - x}{x^2} \\tag{1}
@@ -75,6 +76,7 @@ BOOK = [
     ("mathematics that cannot be read", PAGE, "\\frac{e^x", "\\fracc{e^x", "mathematics"),
     ("mathematics in a line that cannot be read", PAGE, "$\\varphi_2(x)$", "$\\varphi_{2(x)$", "mathematics"),
     ("a page that no chapter is", "docs/SUMMARY.md", "page.md", "other.md", "not in docs/SUMMARY.md"),
+    ("a theorem that is not proved", PAGE, "`eq_two`", "`eq_three`", "no theorem is called eq_three"),
     ("Rust that nothing tests", "crates/book/src/lib.rs", "docs/page.md", "", "has Rust blocks"),
     ("a target that make does not have", "README.md", "make run", "make walk", "no target walk"),
     ("a block of no language", PAGE, "```rust", "```", "of which nothing is checked"),

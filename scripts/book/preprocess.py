@@ -40,7 +40,10 @@ def mathml(latex, display, where):
 
 def display(latex, where):
     tags = TAG.findall(latex)
-    formula = mathml(TAG.sub("", latex), True, where)
+    bare = TAG.sub("", latex)
+    # Formulas side by side may go below each other on a narrow screen.
+    parts = [bare] if "\\begin" in bare or "{" in "".join(re.findall(r"\{[^{}]*\\qquad", bare)) else bare.split("\\qquad")
+    formula = "".join(mathml(part, True, where) for part in parts)
     number = f'<span class="number">({tags[0]})</span>' if tags else ""
     name = f' id="eq{tags[0]}"' if tags else ""
     return f'\n<div class="equation"{name}><div class="formula">{formula}</div>{number}</div>\n'
@@ -59,7 +62,12 @@ def inside(name, link):
         return (f"{up}{path.removeprefix('docs/')}{after}") if name.startswith("notebooks/") else link
     if path.startswith("notebooks/") and path.endswith(".ipynb"):
         return f"{up}{path.removesuffix('.ipynb')}.html{after}"
-    return f"{up}{SHOWN}/{path}{'/index' if (ROOT / path).is_dir() else ''}.html"
+    return f"{up}{shown(path)}"
+
+
+def shown(path):
+    """Where a file or folder of the repository is shown. mdBook takes every `.md` in a link for a chapter."""
+    return f"{SHOWN}/{path.replace('.md', '_md')}{'/index' if (ROOT / path).is_dir() else ''}.html"
 
 
 def caption(match):

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from pages import ROOT
-from preprocess import SHOWN
+from preprocess import SHOWN, shown
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{name}</title>
@@ -49,7 +49,7 @@ def seen(path):
 
 def show(site, path, style):
     """The page of one file or folder of the repository."""
-    target = site / SHOWN / (f"{path}/index.html" if (ROOT / path).is_dir() else f"{path}.html")
+    target = site / shown(path)
     if (ROOT / path).is_dir():
         names = sorted(p.name + "/" * p.is_dir() for p in (ROOT / path).iterdir() if not p.name.startswith("."))
         body = "<ul>" + "".join(f"<li>{html.escape(name)}</li>" for name in names) + "</ul>"
@@ -74,7 +74,7 @@ def problems(site):
             if there.is_relative_to((site / SHOWN).resolve()):
                 wanted.add(str(there.relative_to((site / SHOWN).resolve())))
     for name in sorted(wanted):
-        source = name.removesuffix("/index.html") if name.endswith("/index.html") else name.removesuffix(".html")
+        source = name.removesuffix(".html").removesuffix("/index").replace("_md", ".md")
         if (ROOT / source).exists():
             show(site, source, style)
     for path, page in parsed.items():

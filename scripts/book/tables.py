@@ -5,8 +5,11 @@ The pages name these commands in their checked regions; `check.py` runs them.
 """
 
 import json
+import math
 import re
+import subprocess
 import sys
+import tempfile
 from collections import Counter
 from pathlib import Path
 
@@ -109,6 +112,39 @@ def theorems():
     yield str(len(json.loads((ROOT / "proofs/theorems.json").read_text())))
 
 
+def verdicts():
+    """What `contattn verify` finds (the command has to be on the path)."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "theorems.json"
+        subprocess.run(["contattn", "verify", "--rounds", "1", "--json", file], check=True, stdout=subprocess.DEVNULL)
+        return json.loads(file.read_text())["theorems"]
+
+
+def width(theorem):
+    return f"$2^{{{math.ceil(theorem['widest_log2'])}}}$" if theorem["widest_log2"] is not None else "orders as expected"
+
+
+def verified_equations():
+    """The numbered equations, with what `contattn verify` finds of each."""
+    yield from (row("", "left and right", "compared", "widest", "by machine"), "|---|---|---|---|---|")
+    for theorem in verdicts():
+        if re.fullmatch(r"\(\d+\)", theorem["equation"] or ""):
+            assert theorem["holds"], theorem["id"]
+            sides = f"{theorem['left']}; {theorem['right']}" + ("; exactly, over the rationals" if theorem["exact"] else "")
+            yield row(theorem["equation"], sides, theorem["comparisons"], width(theorem), f"`{theorem['proof']}`")
+
+
+def verified_laws():
+    """Everything else that `contattn verify` verifies."""
+    for theorem in verdicts():
+        if not re.fullmatch(r"\(\d+\)", theorem["equation"] or ""):
+            assert theorem["holds"], theorem["id"]
+            proof = f"; by machine `{theorem['proof']}`" if theorem["proof"] else ""
+            exact = "; exactly, over the rationals" if theorem["exact"] else ""
+            yield from (f"**{theorem['id']}.** {theorem['statement']}", "", "$$", theorem["latex"], "$$", "")
+            yield from (f"*{theorem['left']}; {theorem['right']}: {theorem['comparisons']} compared, {width(theorem)}{exact}{proof}*", "")
+
+
 def planted_proofs():
     """How many mistakes are planted in the proofs, all of which break their build (docs/proofs.md)."""
     found = re.search(r"^(\d+) of (\d+) planted changes break the build", (ROOT / "docs/proofs.md").read_text(), re.MULTILINE)
@@ -135,7 +171,7 @@ def mistakes():
 
 
 TABLES = {function.__name__.replace("_", "-"): function for function in
-          (golden_groups, golden_cases, golden_float64, schema_fields, theorems, planted_proofs, allowances, mistakes)}
+          (golden_groups, golden_cases, golden_float64, schema_fields, theorems, verified_equations, verified_laws, planted_proofs, allowances, mistakes)}
 
 if __name__ == "__main__":
     if len(sys.argv) != 2 or sys.argv[1] not in TABLES:
