@@ -71,7 +71,7 @@ examples: ## build and run the examples of every crate
 
 bench: ## our kernels beside PyTorch's, in turn, a quarter of an hour; FULL=1 for the grid, BENCH='--only ...' for options
 	@scripts/setup.sh bench
-	scripts/bench.sh $(if $(FULL),--full) $(BENCH)
+	scripts/bench.sh $(if $(FULL),--cases grid) $(BENCH)
 
 fuzz: ## fuzz the readers of files for a short while (needs a nightly toolchain)
 	@scripts/setup.sh test

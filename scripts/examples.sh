@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # Measurements, which say how fast something is here and now: built, not run.
-measurements=' bench_tiled speed '
+measurements=' speed '
 
 list=$(mktemp)
 trap 'rm -f "$list"' EXIT

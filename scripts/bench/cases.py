@@ -85,3 +85,32 @@ def grid(threads, isas):
             cases += decoding(count, isa)
         cases += curve(isa, [4096, 32768, 65536])
     return cases
+
+
+def record(threads, isas):
+    """What docs/benchmarks.md shows: of the grid what half an hour allows, longest last."""
+    cases = []
+    for isa in isas:
+        for count in threads:
+            for direction in ("fwd", "fwdbwd"):
+                for keys in (512, 2048, 8192, 16384):
+                    long = direction == "fwdbwd" and keys > 2048
+                    more = {"contenders": ["softmax", "linear"]} if long else {}
+                    widths = (64, 128, 256, 80) if keys < 8192 or not long else (64, 128)
+                    if keys == 16384:
+                        widths = (64, 128) if direction == "fwd" else (64,)
+                    for width in widths:
+                        cases += windows(direction, 1, 1, keys, width, count, isa, **more)
+                    if keys == 512:
+                        for width in (64, 128, 256):
+                            cases += windows(direction, 8, 8, keys, width, count, isa)
+                    if keys <= 2048:
+                        cases += windows(direction, 9, 3, keys, 64, count, isa)
+                    if keys == 2048:
+                        cases += windows(direction, 8, 8, keys, 64, count, isa)
+            cases += decoding(count, isa)
+        cases += curve(isa, [4096, 32768, 65536])
+    return sorted(cases, key=lambda case: case["keys"] if case["direction"] != "decode" else 0)
+
+
+LISTS = {"short": short, "record": record, "grid": grid}

@@ -8,7 +8,7 @@ import tempfile
 # What tells one measurement from another.
 KEY = ("engine", "rule", "time", "direction", "heads", "kv_heads", "queries", "keys", "head_dim", "causal", "threads", "isa")
 # What a record has besides.
-MEASURED = ("median_s", "min_s", "processor_s", "max_error", "backend", "rounds")
+MEASURED = ("median_s", "min_s", "processor_s", "max_error", "backend", "others", "rounds")
 CASE = KEY[3:]
 
 
@@ -16,8 +16,8 @@ def rounded(x, digits=4):
     return float(f"{x:.{digits - 1}e}")
 
 
-def record(runner, case, times, max_error):
-    """One contender of a case. `rounds` are seconds of the processor for one thread, of the day for more."""
+def record(runner, case, times, max_error, others):
+    """One contender of a case. `others`: share of the machine that other programs took meanwhile. `rounds` are seconds of the processor for one thread, of the day for more."""
     fair = [t["wall_s"] if t["processor_s"] is None else t["processor_s"] for t in times]
     processor = None if any(t["processor_s"] is None for t in times) else rounded(statistics.median(fair))
     wall = [t["wall_s"] for t in times]
@@ -28,6 +28,7 @@ def record(runner, case, times, max_error):
         "processor_s": processor,
         "max_error": None if max_error is None else rounded(max_error, 2),
         "backend": runner.get("backend"),
+        "others": round(others, 3),
         "rounds": [rounded(t) for t in fair],
     }
 
@@ -49,6 +50,8 @@ def fault(entry):
     numbers = [entry["median_s"], entry["min_s"], *entry["rounds"]]
     if not entry["rounds"] or not all(isinstance(x, float) and x > 0 for x in numbers):
         return "times are not positive numbers"
+    if not 0 <= entry["others"] <= 1:
+        return f"others is {entry['others']!r}"
     if entry["engine"] == "read-and-add":
         return None
     if not isinstance(entry["max_error"], float) or not 0 <= entry["max_error"] < 1e-3:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Tables of docs/benchmarks.md from the records beside it. Python's standard library alone.
 
-    tables.py [--check]      fills in, or compares, what stands between `<!-- table: RECORD NAME ISA THREADS -->` and
-                             `<!-- end -->`; RECORD is a file of docs/benchmarks without .json
+    tables.py [--check]      fills in, or compares, what stands between `<!-- RECORD_TABLE_ISA_THREADS -->` and
+                             `<!-- end of RECORD_TABLE_ISA_THREADS -->`; RECORD is a file of docs/benchmarks without .json
 
 A ratio is the other's time over that of ours, the median of the ratios within rounds: above 1 ours is faster.
 """
@@ -18,7 +18,7 @@ import record
 
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
 PAGE = DOCS / "benchmarks.md"
-BLOCK = re.compile(r"(<!-- table: (.*?) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- (\w+) -->\n)(.*?)(<!-- end of \2 -->)", re.DOTALL)
 
 SOFTMAX, LINEAR, IRREGULAR = ("tiled", "step", "unit"), ("tiled", "linear", "unit"), ("tiled", "linear", "irregular")
 SDPA, READ = ("torch-sdpa", "step", "unit"), ("read-and-add", None, None)
@@ -228,7 +228,7 @@ def fill(text, folder):
     """The page with every table as the records have it."""
 
     def block(match):
-        name, table, isa, threads = match.group(2).split()
+        name, table, isa, threads = match.group(2).split("_")
         records = record.load(folder / f"{name}.json")["records"]
         return match.group(1) + "\n" + TABLES[table](records, isa, int(threads)) + "\n" + match.group(4)
 

@@ -4,13 +4,17 @@
 import contextlib
 import io
 import json
+import os
+import subprocess
 import sys
 import tempfile
 import textwrap
+import time
 import unittest
 from pathlib import Path
 
 import cases
+import load
 import record
 import run
 import tables
@@ -20,7 +24,7 @@ CASE = cases.case("fwd", 1, 1, 2048, 64, True, 1, "avx2")
 
 def entry(engine, rule, time, rounds, **changes):
     times = [{"wall_s": 2 * t, "processor_s": t} for t in rounds]
-    return record.record({"engine": engine, "rule": rule, "time": time}, CASE, times, 1e-6) | changes
+    return record.record({"engine": engine, "rule": rule, "time": time}, CASE, times, 1e-6, 0.01) | changes
 
 
 def records(**changes):
@@ -48,6 +52,7 @@ class Records(unittest.TestCase):
             found | {"causal": 1},
             found | {"max_error": None},
             found | {"max_error": 0.5},
+            found | {"others": 1.5},
         ):
             self.assertIsNotNone(record.fault(spoilt))
 
@@ -61,7 +66,7 @@ class Records(unittest.TestCase):
 
     def test_the_time_of_day_counts_where_there_is_no_other(self):
         times = [{"wall_s": 0.5, "processor_s": None}]
-        found = record.record({"engine": "tiled", "rule": "step", "time": "unit"}, CASE, times, 0.0)
+        found = record.record({"engine": "tiled", "rule": "step", "time": "unit"}, CASE, times, 0.0, 0.0)
         self.assertEqual((found["processor_s"], found["rounds"]), (None, [0.5]))
 
     def test_files_keep_records_and_refuse_spoilt_ones(self):
@@ -110,7 +115,7 @@ class Tables(unittest.TestCase):
     def test_a_page_is_filled_and_compared(self):
         with tempfile.TemporaryDirectory() as folder:
             record.save(Path(folder) / "r.json", {"format": 1, "records": records()})
-            page = "before\n<!-- table: r forward avx2 1 -->\nold\n<!-- end -->\nafter\n"
+            page = "before\n<!-- r_forward_avx2_1 -->\nold\n<!-- end of r_forward_avx2_1 -->\nafter\n"
             filled = tables.fill(page, Path(folder))
             self.assertIn("| 1     | 2048 | 64 | causal |", filled)
             self.assertNotIn("old", filled)
@@ -135,10 +140,14 @@ class Tables(unittest.TestCase):
 
 class Cases(unittest.TestCase):
     def test_no_case_comes_twice(self):
-        for of in (cases.short, cases.grid):
+        for of in cases.LISTS.values():
             chosen = of([1, 2], ["avx512", "avx2"])
             labels = [cases.label(case) for case in chosen]
             self.assertEqual(len(labels), len(set(labels)))
+
+    def test_the_record_is_part_of_the_grid(self):
+        grid = {cases.label(case) for case in cases.grid([1, 2], ["avx512", "avx2"])}
+        self.assertLessEqual({cases.label(case) for case in cases.record([1, 2], ["avx512", "avx2"])}, grid)
 
     def test_the_grid_has_what_it_should(self):
         grid = cases.grid([1, 2], ["avx512", "avx2"])
@@ -174,6 +183,23 @@ THEIRS = """
             open(sys.argv[1], "a").write("timed")
         print(json.dumps(answers[asked["do"]]), flush=True)
 """
+
+
+class Load(unittest.TestCase):
+    @unittest.skipUnless(Path("/proc/stat").exists(), "no /proc")
+    def test_what_others_take_is_seen_and_what_we_take_is_not(self):
+        spin = "import time\nend = time.monotonic() + 0.6\nwhile time.monotonic() < end: pass"
+        worker = subprocess.Popen([sys.executable, "-c", spin])
+        knowing, unknowing = load.Others([worker.pid]), load.Others([])
+        before, began = load.used(worker.pid), time.monotonic()
+        time.sleep(0.4)
+        spun = (load.used(worker.pid) - before) / (time.monotonic() - began) / os.cpu_count()
+        known, unknown = knowing.share(), unknowing.share()
+        worker.wait()
+        # Both saw the same machine at the same time; what differs is whose the worker is. A tick is a hundredth of a second.
+        self.assertTrue(0 <= known <= 1 and 0 <= unknown <= 1)
+        self.assertAlmostEqual(unknown - known, spun, delta=0.1)
+        self.assertEqual(load.used(worker.pid), 0.0)
 
 
 class Driver(unittest.TestCase):

@@ -50,8 +50,7 @@ def numbers(page, root):
     """Outside regions and code, numbers stand in a dated record, a section with a date and a command in it, or in a section where a
     comment `<!-- numbers: ... -->` says where they come from: worked out in the text, or constants of the code."""
     prose = page.prose()
-    for start, end in page.sections():
-        section = page.text[start:end]
+    for start, end, section in page.sections():
         if DATE.search(section) and "`" in section or "<!-- numbers: " in section:
             continue
         for match in NUMBER.finditer(prose, start, end):

@@ -19,7 +19,7 @@ REGION = re.compile(r"<!--(?P<kind>[=~@])\s*(?P<command>.*?)\s*-->(?P<body>.*?)<
 SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 # What another program of the repository writes, and compares, between such marks.
-WRITTEN = re.compile(r"<!-- (\w+) -->.*?<!-- end of \1 -->", re.DOTALL)
+WRITTEN = re.compile(r"<!-- (\w+) -->.*?<!-- end of \1 -->|<!-- table: .*?<!-- end -->", re.DOTALL)
 DISPLAY = re.compile(r"^\$\$\n(.*?)\n\$\$$", re.DOTALL | re.MULTILINE)
 INLINE = re.compile(r"(?<![\\$\w])\$(?![\s$])((?:[^$\n\\]|\\.|\n(?!\n))+?)(?<!\s)\$(?![\w$])")
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(<?([^()\s<>]+)>?(?:\s+\"[^\"]*\")?\)")
@@ -108,9 +108,13 @@ class Page:
         return found
 
     def sections(self):
-        """(start, end) of what stands between two headings."""
-        places = [0, *(heading.start() for heading in HEADING.finditer(self.without_blocks)), len(self.text)]
-        return list(zip(places, places[1:]))
+        """(start, end, text) of what stands between two headings; the text has that of the sections above it before its own."""
+        headings = [(0, 0), *((len(m[1]), m.start()) for m in HEADING.finditer(self.without_blocks)), (0, len(self.text))]
+        above = []
+        for (level, start), (_, end) in zip(headings, headings[1:]):
+            above = [(depth, text) for depth, text in above if depth < level] + [(level, self.text[start:end])]
+            # A title above the whole page dates nothing below it.
+            yield start, end, "".join(text for depth, text in above if depth > 1 or depth == level)
 
 
 def read(path, root=ROOT):

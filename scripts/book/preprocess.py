@@ -58,7 +58,7 @@ def inside(name, link):
     path = posixpath.normpath(posixpath.join(home, target))
     up = "../" * name.count("/")
     after = f"#{anchor}" if anchor else ""
-    if path.startswith("docs/"):
+    if path.startswith("docs/") and not (ROOT / path).is_dir():
         return (f"{up}{path.removeprefix('docs/')}{after}") if name.startswith("notebooks/") else link
     if path.startswith("notebooks/") and path.endswith(".ipynb"):
         return f"{up}{path.removesuffix('.ipynb')}.html{after}"

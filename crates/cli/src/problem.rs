@@ -176,24 +176,33 @@ impl Computation {
             let what = format!("{flag}: engine {name} has no such choice");
             return Err(Refusal::bad_input(what, format!("add --engine {TILED}, or leave {flag} out")).into());
         }
-        let isa = self.isa.as_deref().map(str::parse::<Isa>).transpose()?;
         if self.adapter.is_some() {
             return Err(Refusal::bad_input(format!("--adapter: engine {name} uses none"), "leave it out").into());
         }
-        match Tiled::open(tiled::Options { isa, threads: self.threads.map(usize::from) }) {
-            Ok(engine) => Ok(Box::new(engine)),
-            Err(error) => {
-                let here: Vec<_> = Isa::ALL.into_iter().filter(|isa| isa.is_available()).map(Isa::name).collect();
-                let advice = format!("leave {flag} out; this machine has {}", here.join(", "));
-                Err(Refusal { exit: Exit::Machine, what: error.to_string(), advice }.into())
-            }
-        }
+        Ok(Box::new(open_tiled(self.isa.as_deref(), self.threads.map(usize::from))?))
     }
 
     /// Element type asked for.
     pub(crate) fn dtype(&self) -> Option<Dtype> {
         self.dtype.as_deref().and_then(Dtype::from_name)
     }
+}
+
+/// Makes the tiled engine with what was chosen about it.
+///
+/// # Errors
+/// A [`Refusal`] where the machine lacks it, with what it has.
+pub(crate) fn open_tiled(isa: Option<&str>, threads: Option<usize>) -> anyhow::Result<Tiled> {
+    let isa = isa.map(str::parse::<Isa>).transpose()?;
+    Tiled::open(tiled::Options { isa, threads }).map_err(|error| {
+        let here: Vec<_> = Isa::ALL.into_iter().filter(|isa| isa.is_available()).map(Isa::name).collect();
+        let advice = if isa.is_some_and(|isa| !isa.is_available()) {
+            format!("leave --isa out, or choose of {}", here.join(", "))
+        } else {
+            "ask for fewer --threads".to_owned()
+        };
+        Refusal { exit: Exit::Machine, what: error.to_string(), advice }.into()
+    })
 }
 
 /// Node 0, by name.

@@ -55,7 +55,8 @@ pub use {contattn_check, contattn_core, contattn_cpu, contattn_figure, contattn_
 pub mod prelude {
     pub use crate::theorem::theorem;
     pub use crate::{
-        Chart, Curve, Measured, NotebookError, Picture, Table, attend, grid, log_grid, near, python, relative_error, sci, shortest,
+        Chart, Curve, Measured, NotebookError, Picture, Table, attend, grid, log_grid, near, python, relative_error,
+        sci, shortest,
     };
     pub use crate::{contattn_check, contattn_core, contattn_cpu, contattn_figure, contattn_reference, libm};
     pub use contattn_core::{

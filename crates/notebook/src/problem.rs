@@ -1,8 +1,8 @@
 //! Problems in one line: heads from tensors, and curves of scores.
 
 use contattn_core::{
-    Dtype, Engine, EngineError, Layout, Output, Problem, ProblemError, Request, Rule, Scale, Series, Sink, Spec, Tensor,
-    TensorName, Timeline, Unattended, Upstream, Window,
+    Dtype, Engine, EngineError, Layout, Output, Problem, ProblemError, Request, Rule, Scale, Series, Sink, Spec,
+    Tensor, TensorName, Timeline, Unattended, Upstream, Window,
 };
 
 /// Why a notebook has no result.
@@ -130,8 +130,7 @@ impl Curve {
         let (first_score, scores) = self.scores.split_at(self.scores.len().min(1));
         let (first_value, values) = self.values.split_at(self.values.len().min(1));
         let tensors = [column(&[1.0])?, column(scores)?, column(values)?, column(first_score)?, column(first_value)?];
-        let names =
-            [TensorName::Query, TensorName::Key, TensorName::Value, TensorName::SinkKey, TensorName::SinkValue];
+        let names = [TensorName::Query, TensorName::Key, TensorName::Value, TensorName::SinkKey, TensorName::SinkValue];
         let mut views = Vec::new();
         for (tensor, name) in tensors.iter().zip(names) {
             views.push(tensor.view(name, Layout::Bhsd)?);

@@ -24,12 +24,8 @@ pub fn python(folder: &std::path::Path, code: &str, arguments: &[&str]) -> Resul
 
 fn run(command: &mut Command, program: &str, input: &str) -> Result<Transcript, NotebookError> {
     let failed = |error| NotebookError::Program { program: program.to_owned(), error };
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(failed)?;
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(failed)?;
     if let Some(mut stdin) = child.stdin.take() {
         // A program that ends before it has read everything says why in what it prints.
         let _ = stdin.write_all(input.as_bytes());

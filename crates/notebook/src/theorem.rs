@@ -27,10 +27,8 @@ pub fn theorem(id: &str) -> Verdict {
     let verdict = theorem.verify(&effort, &Unattended).expect(run);
     assert!(verdict.holds, "{id} does not hold: {}", verdict.detail);
     let plants = theorem.constants();
-    let noticed = plants
-        .iter()
-        .filter(|&&plant| !theorem.verify_with(&effort, plant, &Unattended).expect(run).holds)
-        .count();
+    let noticed =
+        plants.iter().filter(|&&plant| !theorem.verify_with(&effort, plant, &Unattended).expect(run).holds).count();
     assert_eq!(noticed, plants.len(), "a planted mistake in {id} went unseen");
     Verdict { verdict, planted: plants.len(), noticed }
 }

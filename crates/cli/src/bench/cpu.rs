@@ -14,14 +14,14 @@ mod serve;
 use crate::context::Context;
 use crate::exit::{self, Exit};
 use crate::print;
+use crate::problem::open_tiled;
 use crate::refusal::Refusal;
 use bench::{Bench, Runner, Settings};
 use case::{Case, DECODE, Direction, Lengths, SHORT, Sight};
 use clap::builder::PossibleValuesParser;
 use clock::{Elapsed, median, ratio};
-use contattn_core::{Family, Monitor, Open};
-use contattn_cpu::Tiled;
-use contattn_cpu::tiled::{Isa, Options};
+use contattn_core::{Family, Monitor};
+use contattn_cpu::tiled::Isa;
 use inputs::Contender;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -61,7 +61,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Seconds of rounds for each line; never fewer than 3 rounds
-    #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = seconds)]
+    #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = seconds, allow_negative_numbers = true)]
     seconds: f64,
     /// Write the figures to a file as JSON
     #[arg(long, value_name = "FILE")]
@@ -143,8 +143,7 @@ pub(super) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
         folder_is_there(path)?;
     }
     let threads = usize::from(args.threads);
-    let isa = args.isa.as_deref().and_then(|name| name.parse().ok());
-    let engine = Tiled::open(Options { isa, threads: Some(threads) })?;
+    let engine = open_tiled(args.isa.as_deref(), Some(threads))?;
     let contenders = args.contenders.iter().filter_map(|name| Contender::from_name(name)).collect();
     let settings = Settings { contenders, family, seed: args.seed, threads };
     let cases = cases(args);

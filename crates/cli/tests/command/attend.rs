@@ -298,7 +298,7 @@ fn instruction_sets_and_threads_of_the_tiled_engine() {
         let tiled = format!("--engine tiled --isa {isa} --threads");
         if !isa.is_available() {
             let asked = format!("attend {qkv} {tiled} 2");
-            desk.refuses(3, &asked, &["this machine lacks", isa.name(), "leave --isa out; this machine has", "portable"]);
+            desk.refuses(3, &asked, &["this machine lacks", isa.name(), "leave --isa out, or choose of", "portable"]);
             continue;
         }
         let mut found = Vec::new();

@@ -72,12 +72,12 @@ fn what_cannot_be_measured_is_refused() {
         // Not `Desk::refuses`, which adds --json: here it takes a file.
         let run = desk.run(&format!("bench cpu {arguments}"));
         assert_eq!((run.code, &*run.stdout), (Some(2), ""), "{arguments}");
-        assert!(run.stderr.starts_with("error: ") && run.stderr.contains(said), "{arguments}: {}", run.stderr);
+        assert!(run.stderr.contains("error") && run.stderr.contains(said), "{arguments}: {}", run.stderr);
     }
     for isa in Isa::ALL.into_iter().filter(|isa| !isa.is_available()) {
         let run = desk.run(&format!("bench cpu --isa {isa}"));
         assert_eq!((run.code, &*run.stdout), (Some(3), ""));
-        assert!(run.stderr.contains("this machine lacks"), "{}", run.stderr);
+        assert!(run.stderr.contains("this machine lacks") && run.stderr.contains("portable"), "{}", run.stderr);
     }
     assert!(desk.files().is_empty());
 }
@@ -132,7 +132,9 @@ fn others_take_turns_and_are_judged_on_the_same_inputs() {
     desk.ok(&format!("attend {tensors} --engine plain --out o.npy"));
     desk.ok(&format!("grad {tensors} --do g_judged.npy --dq dq.npy --dk dk.npy --dv dv.npy"));
     let judge = |o: &str, dk: &str| {
-        format!(r#"{{"do": "judge", "whose": "theirs", "rule": "linear", "o": "{o}", "dq": "dq.npy", "dk": "{dk}", "dv": "dv.npy"}}"#)
+        format!(
+            r#"{{"do": "judge", "whose": "theirs", "rule": "linear", "o": "{o}", "dq": "dq.npy", "dk": "{dk}", "dv": "dv.npy"}}"#
+        )
     };
     let judged = talk.ask(&judge("o.npy", "dk.npy"));
     assert!((0.0..1e-5).contains(&judged["max_error"].as_f64().unwrap()), "{judged}");
