@@ -3,7 +3,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test cross proofs fuzz lint licences check clean
+.PHONY: help run test accuracy asan cross proofs fuzz lint licences check clean
 
 # ask cargo for reproducible builds: the lock file is part of the project
 CARGO := cargo
@@ -27,6 +27,14 @@ run: ## verify the theorems, then attend over real heads: tables and pictures un
 test: ## every test: unit, integration, documentation
 	@scripts/setup.sh test
 	scripts/test.sh
+
+accuracy: ## errors of the kernels over 10000 generated problems, beside those of their plain twin
+	@scripts/setup.sh test
+	scripts/accuracy.sh 10000
+
+asan: ## the kernels under an address sanitizer (needs a nightly toolchain)
+	@scripts/setup.sh test
+	scripts/asan.sh
 
 cross: ## independent checks: NumPy and SciPy beside the command, Arb beside the golden corpus
 	@scripts/setup.sh cross
