@@ -15,6 +15,7 @@ pub mod simd;
 
 mod backward;
 mod cache;
+mod coefficients;
 mod decode;
 mod decoding;
 mod elementary;
