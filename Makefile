@@ -3,7 +3,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run window test cross proofs book examples notebooks bench bench-gpu fuzz asan lint licences check clean
+.PHONY: help run window test accuracy cross proofs book examples notebooks bench bench-gpu fuzz asan lint licences check clean
 
 # ask cargo for reproducible builds: the lock file is part of the project
 CARGO := cargo
@@ -42,6 +42,14 @@ window: ## the explorer in a real window on a virtual display: started, driven, 
 test: ## every test: unit, integration, documentation
 	@scripts/setup.sh test
 	scripts/test.sh
+
+accuracy: ## errors of the kernels over 10000 generated problems, beside those of their plain twin
+	@scripts/setup.sh test
+	scripts/accuracy.sh 10000
+
+asan: ## the kernels under an address sanitizer (needs a nightly toolchain)
+	@scripts/setup.sh test
+	scripts/asan.sh
 
 cross: ## independent checks: NumPy and SciPy beside the command, Arb beside the golden corpus
 	@scripts/setup.sh cross

@@ -1,7 +1,7 @@
 //! Four lanes in plain Rust, which compilers turn into whatever vectors the target has. No fused operations
 //! but one: where the target lacks them they would be calls of library functions.
 
-use super::{Kernel, Simd};
+use super::{Kernel, Routine, Simd};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Portable;
@@ -132,5 +132,9 @@ impl Simd for Portable {
     }
     fn vectorize<K: Kernel>(self, kernel: K) -> K::Output {
         kernel.run(self)
+    }
+    #[inline(never)]
+    fn call<R: Routine<Self>>(self, routine: R) -> R::Output {
+        routine.run(self)
     }
 }
