@@ -87,7 +87,8 @@ Examples:
   One head of 64 keys, forward:
     $ contattn bench cpu --shapes 64x8 --directions fwd --seconds 0
   Nine heads over three, causal, both passes, figures into a file:
-    $ contattn bench cpu --shapes 9:3x64x8 --windows causal --directions fwdbwd --seconds 0 --json bench.json";
+    $ contattn bench cpu --shapes 9:3x64x8 --windows causal --directions fwdbwd --seconds 0 \\
+        --json bench.json";
 
 fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
