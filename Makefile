@@ -3,7 +3,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run window test accuracy cross proofs book examples notebooks bench bench-gpu fuzz asan lint licences check clean
+.PHONY: help run window test test-gpu accuracy cross proofs book examples notebooks bench bench-gpu fuzz asan lint licences check clean
 
 # ask cargo for reproducible builds: the lock file is part of the project
 CARGO := cargo
@@ -38,6 +38,10 @@ window: ## the explorer in a real window on a virtual display: started, driven, 
 	@scripts/setup.sh window
 	$(CARGO) build $(LOCKED) --release --package contattn
 	scripts/window.sh $(TARGET)/release/contattn
+
+test-gpu: ## the GPU kernels on software Vulkan: the suite, the golden corpus, sizes; takes long
+	@scripts/setup.sh test
+	$(CARGO) test $(LOCKED) --package contattn-gpu --lib --test calls --test golden --test suite --test sizes
 
 test: ## every test: unit, integration, documentation
 	@scripts/setup.sh test

@@ -6,6 +6,7 @@ notebook that works is of type `error`, an `Err` as a result, or written to stan
 
 import copy
 import re
+import subprocess
 
 from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
@@ -31,7 +32,8 @@ def execute(notebook, folder):
         resources={"metadata": {"path": str(folder)}},
     )
     try:
-        client.execute()
+        # What the kernel says of itself on standard output is nobody's result.
+        client.execute(stdout=subprocess.DEVNULL)
     except (CellTimeoutError, DeadKernelError) as error:
         return fresh, [*faults(fresh), (None, f"{type(error).__name__}: {error}")]
     return fresh, faults(fresh)

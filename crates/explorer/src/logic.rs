@@ -8,11 +8,15 @@ pub mod history;
 pub mod inputs;
 pub mod matrix;
 pub mod operator;
+pub mod precision;
 pub mod preset;
 pub mod proof;
 pub mod share;
 pub mod source;
+pub mod speed;
 pub mod state;
+pub mod sweeps;
+pub mod theorems;
 pub mod worker;
 
 use serde::Serialize;

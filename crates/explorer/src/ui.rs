@@ -1,5 +1,6 @@
 //! The window: panels, menus, and what holds them together.
 
+pub mod chart;
 pub mod explorer;
 pub mod heatmap;
 pub mod menu;

@@ -10,4 +10,5 @@ mod window {
     mod operator;
     mod pictures;
     mod share;
+    mod views;
 }

@@ -200,7 +200,7 @@ pub fn run(
     speed.roof = ceilings(isa, threads).ok();
     grown(&speed);
     for turn in 0..workload.repetitions {
-        for (entry, at) in engines.iter().zip(0..) {
+        for (at, entry) in engines.iter().enumerate() {
             let Ok(engine) = &entry.engine else { continue };
             if speed.engines[at].missing.is_some() {
                 continue;

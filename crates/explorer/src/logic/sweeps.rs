@@ -394,3 +394,6 @@ pub(crate) const COMPARED: [(Rule, &str); 3] =
     [(Rule::Step, "Step"), (Rule::Trapezoid, "Trapezoid"), (Rule::Linear, "Linear")];
 
 const _: () = assert!(MAX_NODES > 4096, "scenes of refined rows fit into a state");
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,7 @@ use contattn_core::{Monitor, Rule};
 use contattn_cpu::plain::segment::shares;
 use contattn_reference::{Enclosure, phi};
 
-/// A way to compute the share of a segment's left node, D E_0 phi2(x), in units of its larger end: e^{min(0, x)} ... phi2.
+/// A way to compute phi2(-x) for x > 0: what a segment gives to the larger of its ends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Formula {
     /// as written

@@ -186,6 +186,9 @@ fn turned(state: &State, source: &Source, factor: f64, shift: f64) -> Result<Vec
     let Origin::Head(head) = &state.row.origin else {
         return Err(Failure::new("rotary positions need queries and keys: the row has scores alone", advice));
     };
+    if !has_known_rotary(source) {
+        return Err(Failure::new("the rotary embedding of a file's model is not known", advice));
+    }
     let layer = source.layer(head.layer);
     let shape = layer.shape();
     let n = state.row.len() - 1;
@@ -215,7 +218,7 @@ fn turned(state: &State, source: &Source, factor: f64, shift: f64) -> Result<Vec
 }
 
 /// Whether the source is the one whose embedding is known.
-pub(super) fn has_known_rotary(source: &Source) -> bool {
+fn has_known_rotary(source: &Source) -> bool {
     source.layers.len() == real::layers().len()
         && source.layers.iter().zip(real::layers()).all(|(a, b)| a.name == b.name)
 }

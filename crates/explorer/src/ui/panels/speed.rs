@@ -1,6 +1,7 @@
 //! The Speed view: the engines side by side on this machine.
 
 use super::sweeps::progress;
+use crate::logic::command::Command;
 use crate::logic::export::Export;
 use crate::logic::fingerprint;
 use crate::logic::speed::{LENGTHS, Speed as Times, Timed, WIDTHS, Workload, bars, roofline, run, sheet, table, title};
@@ -19,6 +20,9 @@ const TIMES: Slot = "speed";
 pub struct Speed {
     /// what is timed
     pub workload: Workload,
+    /// what was asked for; timing begins on demand, for it takes the whole machine
+    #[serde(skip)]
+    wanted: Option<Workload>,
 }
 
 impl View for Speed {
@@ -27,10 +31,7 @@ impl View for Speed {
         "The engines side by side on this machine, softmax beside continuous attention, under its roofline";
 
     fn requests(&self, shared: &Shared<'_>, requests: &mut Requests<'_>) {
-        if shared.engines.is_empty() {
-            return;
-        }
-        let workload = self.workload.within();
+        let Some(workload) = self.wanted.filter(|_| !shared.engines.is_empty()) else { return };
         requests.ask(TIMES, Lane::Long, fingerprint(&workload), || {
             let engines = shared.engines.to_vec();
             Job::new(move |task| run(&workload, &engines, task, &mut |speed| task.partial(speed.clone())))
@@ -39,14 +40,16 @@ impl View for Speed {
 
     fn ui(&mut self, ui: &mut egui::Ui, shared: &Shared<'_>, commands: &mut Commands) {
         egui::ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
-            self.controls(ui);
+            self.controls(ui, commands);
             let shown = shared.shown::<Times>(TIMES);
-            progress(ui, TIMES, &shown, shared, commands);
+            if self.wanted.is_some() {
+                progress(ui, TIMES, &shown, shared, commands);
+            }
             let Some(speed) = shown.value else {
-                ui.label("The engines are being checked before they are timed.");
+                available(ui, shared);
                 return;
             };
-            let is_growing = shown.is_running && speed.workload == self.workload.within();
+            let is_growing = shown.is_running && Some(speed.workload) == self.wanted;
             let content = |ui: &mut egui::Ui| {
                 ui.strong(title(&speed.workload));
                 list(ui, speed, shared);
@@ -67,9 +70,9 @@ impl View for Speed {
 }
 
 impl Speed {
-    fn controls(&mut self, ui: &mut egui::Ui) {
-        let workload = &mut self.workload;
+    fn controls(&mut self, ui: &mut egui::Ui, commands: &mut Commands) {
         ui.horizontal_wrapped(|ui| {
+            let workload = &mut self.workload;
             choice(ui, "nodes", "Nodes, and as many queries", &mut workload.n, &LENGTHS);
             choice(ui, "width", "Width of queries, keys and values", &mut workload.d, &WIDTHS);
             choice(ui, "heads", "Heads, each with keys and values of its own", &mut workload.heads, &[1, 2, 4, 8]);
@@ -77,9 +80,30 @@ impl Speed {
             let label = ui.label("repetitions");
             let drag = egui::DragValue::new(&mut workload.repetitions).range(1..=99);
             ui.add(drag).labelled_by(label.id).on_hover_text("Calls of each engine and rule; medians are shown");
+            *workload = workload.within();
+            if ui.button("Measure").on_hover_text("Check every engine, then time all of them in turns").clicked() {
+                if self.wanted == Some(self.workload) {
+                    commands.send(Command::Again(TIMES));
+                }
+                self.wanted = Some(self.workload);
+            }
         });
-        *workload = workload.within();
     }
+}
+
+/// The engines before anything is timed.
+fn available(ui: &mut egui::Ui, shared: &Shared<'_>) {
+    ui.label("Softmax and continuous attention by every engine, checked before they are timed, under what this machine could do.");
+    egui::Grid::new("available").num_columns(2).striped(true).show(ui, |ui| {
+        for entry in shared.engines {
+            ui.strong(entry.name);
+            match &entry.engine {
+                Ok(_) => ui.label(entry.about),
+                Err(error) => ui.colored_label(shared.theme.wrong, error.to_string()),
+            };
+            ui.end_row();
+        }
+    });
 }
 
 fn choice(ui: &mut egui::Ui, name: &str, hint: &str, value: &mut usize, list: &[usize]) {

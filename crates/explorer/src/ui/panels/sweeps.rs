@@ -15,6 +15,7 @@ use contattn_core::Engine;
 use eframe::egui;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 const SWEEP: Slot = "sweeps";
 
@@ -29,6 +30,9 @@ pub struct Sweeps {
     /// the position that was chosen last
     pub chosen: Option<f64>,
 }
+
+/// Between two looks at curves that grow: every point of a long row would be copied once for each point.
+const BETWEEN: Duration = Duration::from_millis(40);
 
 /// Rows times nodes up to which every number is taken from the reference, if nothing else is asked.
 const EXACT: usize = 100_000;
@@ -62,7 +66,13 @@ impl View for Sweeps {
         requests.ask(SWEEP, Lane::Long, key, || {
             let (state, source) = (shared.state.clone(), shared.source.clone());
             Job::new(move |task| {
-                sweep.run(&state, &source, engine.as_ref(), task, &mut |swept| task.partial(swept.clone()))
+                let mut told: Option<Instant> = None;
+                sweep.run(&state, &source, engine.as_ref(), task, &mut |swept| {
+                    if told.is_none_or(|then| then.elapsed() >= BETWEEN) {
+                        told = Some(Instant::now());
+                        task.partial(swept.clone());
+                    }
+                })
             })
         });
     }
@@ -163,13 +173,11 @@ pub(super) fn engine_choice(ui: &mut egui::Ui, engine: &mut String, automatic: O
 
 impl Sweeps {
     fn content(&mut self, ui: &mut egui::Ui, swept: &Swept, shared: &Shared<'_>, commands: &mut Commands) {
-        let mut pointed = None;
         let mut clicked = None;
         let most = if swept.plots.len() == 3 { 3 } else { 2 };
         chart::charts(ui, "Sweep", &charts(swept, self.chosen), most, shared.theme, |ui, plot, touched| {
             let Some((x, _)) = touched.pointed else { return };
             let Some(at) = nearest(swept, x) else { return };
-            pointed = Some(at);
             if touched.response.clicked() {
                 clicked = Some(at);
             }

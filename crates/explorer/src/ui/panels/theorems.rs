@@ -48,6 +48,8 @@ impl View for Theorems {
     }
 
     fn ui(&mut self, ui: &mut egui::Ui, shared: &Shared<'_>, commands: &mut Commands) {
+        // Does nothing where they are there already.
+        egui_extras::install_image_loaders(ui.ctx());
         let theorems = all();
         let shown = shared.shown::<Verdicts>(RUN);
         ui.horizontal_wrapped(|ui| {
