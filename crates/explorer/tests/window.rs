@@ -10,5 +10,6 @@ mod window {
     mod operator;
     mod pictures;
     mod share;
+    #[cfg(feature = "views")]
     mod views;
 }

@@ -62,11 +62,7 @@ struct Numbers {
 }
 
 /// The call that computes gradients.
-pub(crate) fn pull(
-    in_use: InUse,
-    upstream: OwnedUpstream,
-    dtype: Dtype,
-) -> Result<Pending<Gradient>, EngineError> {
+pub(crate) fn pull(in_use: InUse, upstream: OwnedUpstream, dtype: Dtype) -> Result<Pending<Gradient>, EngineError> {
     let inner = in_use.0.clone();
     let buffers = inner.backward_buffers()?;
     let left_out = inner.send_upstream(&upstream)?;
@@ -146,7 +142,8 @@ impl Inner {
         let mut steps = Vec::new();
         for (queries, [g, g_lse, dq]) in self.queries.iter().zip(&buffers.queries) {
             let rows = queries.block.heads.len() * queries.block.rows.len();
-            let params = Params { value_vectors: dv as u32, queries: queries.block.rows.len() as u32, ..Params::default() };
+            let params =
+                Params { value_vectors: dv as u32, queries: queries.block.rows.len() as u32, ..Params::default() };
             let bound = vec![queries.o.clone(), g_lse.clone(), queries.state.clone(), g.clone()];
             steps.push(self.by_row(Kernel::Upstream, params, bound, rows));
             for list in &self.keys {

@@ -230,7 +230,9 @@ impl Inner {
                         Fate::Device | Fate::SomeColumns => {
                             let (m, z) = (sums[4 * from], sums[4 * from + 1]);
                             out.copy_from_slice(&o[from * width..][..value_dim]);
-                            if sights.rows[row].kind != Kind::Curve || !in_range(z) || out.iter().any(|x| !x.is_finite())
+                            if sights.rows[row].kind != Kind::Curve
+                                || !in_range(z)
+                                || out.iter().any(|x| !x.is_finite())
                             {
                                 careful.push((head, row));
                                 continue;

@@ -73,7 +73,9 @@ fn sizes_beside_every_border() {
 #[test]
 fn every_width() {
     let engines = variants("every width");
-    for (head_dim, value_dim) in [(1, 1), (3, 80), (80, 3), (31, 33), (64, 64), (127, 129), (256, 256), (5, 300), (300, 5)] {
+    for (head_dim, value_dim) in
+        [(1, 1), (3, 80), (80, 3), (31, 33), (64, 64), (127, 129), (256, 256), (5, 300), (300, 5)]
+    {
         let shape = Shape { batch: 1, heads: 1, kv_heads: 1, queries: 35, keys: 67, head_dim, value_dim };
         let sample = Family::IrregularTimes.sample(shape, Dtype::F32, head_dim as u64).unwrap();
         let problem = sample.problem(SinkKind::Zeros, sample.spec()).unwrap();
@@ -114,10 +116,13 @@ fn masks_documents_and_peaks() {
         let sample = family.sample(shape, Dtype::F32, seed).unwrap();
         for rule in [Rule::Linear, Rule::Step, Rule::Trapezoid] {
             for masks in 0..4 {
-                for window in [Window::causal(), Window { lower: Lower::Sliding(17.3), upper: Upper::Query { offset: 0.4 } }] {
+                for window in
+                    [Window::causal(), Window { lower: Lower::Sliding(17.3), upper: Upper::Query { offset: 0.4 } }]
+                {
                     let mut spec = Spec { rule, window: window.clone(), ..sample.spec() };
                     if masks % 2 == 1 {
-                        spec.key_mask = Some(Series::shared((0..keys).map(|k| !(40..125).contains(&k) && k != 0).collect()));
+                        spec.key_mask =
+                            Some(Series::shared((0..keys).map(|k| !(40..125).contains(&k) && k != 0).collect()));
                     }
                     if masks / 2 == 1 {
                         let ids = (0..keys).map(|k| i64::from(k > 130) + i64::from(k > 170)).collect();
@@ -147,8 +152,7 @@ fn the_same_bits_from_run_to_run() {
         for engine in variants("the same bits from run to run") {
             let first = everything(&engine, &problem);
             assert!((0..3).all(|_| everything(&engine, &problem) == first));
-            let options =
-                Options { variant: Some(engine.variant()), largest_buffer: Some(8192), ..Options::default() };
+            let options = Options { variant: Some(engine.variant()), largest_buffer: Some(8192), ..Options::default() };
             let Some(split) = software::open("the same bits from run to run", options) else { return };
             let (o, gradient) = everything(&split, &problem);
             assert_close("split", &o, &first.0, 3e-6);

@@ -180,6 +180,7 @@ fn visible_maxima<S: Simd, R: SegmentRule>(
 
 /// Down one vector of a tile: weights from scores. `TIME`: durations other than 1; `EDGE`: some lane does not see all of it.
 #[inline(always)]
+#[allow(clippy::too_many_arguments)]
 fn sweep<S: Simd, R: SegmentRule, const TIME: bool, const EDGE: bool>(
     s: S,
     v: usize,
