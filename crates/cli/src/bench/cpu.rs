@@ -32,7 +32,7 @@ use std::time::Duration;
 #[derive(Debug, clap::Args)]
 #[command(long_about = ABOUT, after_long_help = format!("{EXAMPLES}\n\n{}", exit::HELP))]
 pub(super) struct Args {
-    /// Lengths, HEADS[:KV_HEADS]xKEYSxWIDTH or KEYSxWIDTH, by commas [default: a list that takes some minutes]
+    /// Lengths, `HEADS[:KV_HEADS]xKEYSxWIDTH` or KEYSxWIDTH, by commas [default: a list that takes some minutes]
     #[arg(long, value_name = "LENGTHS", value_delimiter = ',', conflicts_with = "full")]
     shapes: Vec<Lengths>,
     /// The whole grid: widths 64, 80, 128 and 256, 512 to 16384 keys, 1, 8 and 9:3 heads; hours
