@@ -20,7 +20,7 @@ SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 # What another program of the repository writes, and compares, between such marks.
 WRITTEN = re.compile(r"<!-- (\w+) -->.*?<!-- end of \1 -->|<!-- table: .*?<!-- end -->", re.DOTALL)
-DISPLAY = re.compile(r"^\$\$\n(.*?)\n\$\$$", re.DOTALL | re.MULTILINE)
+DISPLAY = re.compile(r"^\$\$\s*((?:(?!\$\$|\n\n).)+?)\s*\$\$$", re.DOTALL | re.MULTILINE)
 INLINE = re.compile(r"(?<![\\$\w])\$(?![\s$])((?:[^$\n\\]|\\.|\n(?!\n))+?)(?<!\s)\$(?![\w$])")
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(<?([^()\s<>]+)>?(?:\s+\"[^\"]*\")?\)")
 HEADING = re.compile(r"^(#{1,6})[ ]+(.*?)[ ]*#*$", re.MULTILINE)

@@ -75,6 +75,7 @@ BOOK = [
     ("a link to no equation", "README.md", "#eq1", "#eq2", "no heading or equation #eq2"),
     ("mathematics that cannot be read", PAGE, "\\frac{e^x", "\\fracc{e^x", "mathematics"),
     ("mathematics in a line that cannot be read", PAGE, "$\\varphi_2(x)$", "$\\varphi_{2(x)$", "mathematics"),
+    ("a display that does not end", PAGE, "\\tag{1}\n$$", "\\tag{1}", "does not begin and end a paragraph"),
     ("a page that no chapter is", "docs/SUMMARY.md", "page.md", "other.md", "not in docs/SUMMARY.md"),
     ("a theorem that is not proved", PAGE, "`eq_two`", "`eq_three`", "no theorem is called eq_three"),
     ("Rust that nothing tests", "crates/book/src/lib.rs", "docs/page.md", "", "has Rust blocks"),

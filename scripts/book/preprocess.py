@@ -2,7 +2,7 @@
 """The preprocessor of the book for mdBook: mathematics to MathML, checked regions to captions, links to files of the repository
 to pages that show them. Reads (context, book) as JSON from standard input and writes the book.
 
-Mathematics is $...$ within a line of text, and $$ on lines of its own or a block ```math for displays, as code hosts render it;
+Mathematics is $...$ within a paragraph, and a paragraph $$...$$ or a block ```math for displays, as code hosts render it;
 \\tag{n} numbers a display, and makes the anchor eqn.
 """
 
@@ -107,6 +107,9 @@ def chapter(name, text):
 
     def mathematics(part):
         part = DISPLAY.sub(lambda m: display(m[1], name), part)
+        if "$$" in part:
+            line = next(line for line in part.splitlines() if "$$" in line)
+            raise Refused(f"{name}: a display that does not begin and end a paragraph: {line}")
         return INLINE.sub(lambda m: mathml(m[1], False, name), part)
 
     return outside_code(Page(name, text), mathematics)
