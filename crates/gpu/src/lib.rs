@@ -1,7 +1,7 @@
 //! Continuous attention on GPUs: forward and backward in portable WGSL, through wgpu, in f32.
 //!
 //! The kernels keep to the default limits of WebGPU and need no subgroups; larger tiles and subgroup operations are used where an adapter
-//! has them ([`Variant`]). `docs/gpu.md` has the scheme as a drawing, and what bounds it.
+//! has them ([`Variant`]). `crates/gpu/KERNELS.md` has the scheme as a drawing, and what bounds it.
 //!
 //! # Vocabulary
 //!
