@@ -17,8 +17,8 @@ fail() {
     exit 1
 }
 
-# A display of its own, on the first number that is free.
-Xvfb -displayfd 3 -screen 0 1600x1000x24 -nolisten tcp 3>"$folder/display" 2>"$folder/xvfb" &
+# A display of its own, on the first number that is free; it stays as it is when the last window closes.
+Xvfb -displayfd 3 -screen 0 1600x1000x24 -nolisten tcp -noreset 3>"$folder/display" 2>"$folder/xvfb" &
 pids+=($!)
 for _ in $(seq 100); do [ -s "$folder/display" ] && break; sleep 0.1; done
 [ -s "$folder/display" ] || fail "no virtual display: $(cat "$folder/xvfb")"
