@@ -19,7 +19,8 @@ fn main() {
             [(8, 1, 1, false), (8, 4, 4, false), (8, 8, 8, false), (8, 2, 2, true), (16, 4, 4, false), (16, 1, 2, true)]
         {
             // Mistakes are planted in the simplest setup alone.
-            let mistakes = if rule == "linear" && (value_count, subgroups) == (1, false) { source::MISTAKES } else { 0 };
+            let mistakes =
+                if rule == "linear" && (value_count, subgroups) == (1, false) { source::MISTAKES } else { 0 };
             for mistake in 0..=mistakes {
                 let setup = Setup { rule, threads, value_count, key_count, subgroups, mistake };
                 for kernel in Kernel::ALL {
@@ -36,12 +37,10 @@ fn main() {
 fn check(kernel: Kernel, setup: &Setup, layout: &mut Option<String>) {
     let name = format!("{}.wgsl as {setup:?}", kernel.file());
     let text = setup.assemble(kernel).unwrap_or_else(|error| panic!("{name}: {error}"));
-    let module = naga::front::wgsl::parse_str(&text).unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(&text)));
-    let capabilities = if setup.subgroups || kernel == Kernel::Lanes {
-        Capabilities::SUBGROUP
-    } else {
-        Capabilities::empty()
-    };
+    let module =
+        naga::front::wgsl::parse_str(&text).unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(&text)));
+    let capabilities =
+        if setup.subgroups || kernel == Kernel::Lanes { Capabilities::SUBGROUP } else { Capabilities::empty() };
     let mut validator = Validator::new(ValidationFlags::all(), capabilities);
     validator.validate(&module).unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(&text)));
     for (_, constant) in module.global_variables.iter() {
@@ -55,7 +54,9 @@ fn check(kernel: Kernel, setup: &Setup, layout: &mut Option<String>) {
 
 /// The fields of a uniform structure with their offsets, as Rust.
 fn describe(module: &naga::Module, ty: naga::Handle<naga::Type>) -> String {
-    let naga::TypeInner::Struct { ref members, span } = module.types[ty].inner else { panic!("uniforms are a structure") };
+    let naga::TypeInner::Struct { ref members, span } = module.types[ty].inner else {
+        panic!("uniforms are a structure")
+    };
     let mut text = format!("/// Bytes of the structure.\npub(crate) const SIZE: usize = {span};\n");
     text += "/// Fields and where they begin.\npub(crate) const FIELDS: &[(&str, usize)] = &[\n";
     for member in members {

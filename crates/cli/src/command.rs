@@ -1,8 +1,8 @@
 //! The command line as a whole: its subcommands and its front page of help.
 
-use crate::context::Context;
 #[cfg(any(feature = "reference", feature = "gpu"))]
 use crate::bench;
+use crate::context::Context;
 #[cfg(feature = "gpu")]
 use crate::devices;
 use crate::{attend, compare, engines, exit, formats, golden, grad, heads};

@@ -76,12 +76,19 @@ fn table(adapters: &[Shown]) -> String {
     let mut text = String::new();
     for a in adapters {
         let yes = |x: bool| if x { "yes" } else { "no" };
-        let sizes = if a.subgroups { format!(", {} to {} threads", a.subgroup_sizes[0], a.subgroup_sizes[1]) } else { String::new() };
+        let sizes = if a.subgroups {
+            format!(", {} to {} threads", a.subgroup_sizes[0], a.subgroup_sizes[1])
+        } else {
+            String::new()
+        };
         text += &format!("{}\n", a.name);
         text += &format!("  kind               {}, {}, {}\n", a.kind, a.backend, a.driver);
         text += &format!("  workgroup          {} threads, {} bytes of memory\n", a.invocations, a.workgroup_storage);
         text += &format!("  dispatch           {} workgroups in a dimension\n", a.workgroups_per_dimension);
-        text += &format!("  storage            {} bindings of {} bytes, buffers of {} bytes\n", a.storage_buffers, a.storage_binding, a.buffer);
+        text += &format!(
+            "  storage            {} bindings of {} bytes, buffers of {} bytes\n",
+            a.storage_buffers, a.storage_binding, a.buffer
+        );
         text += &format!("  subgroups          {}{sizes}\n", yes(a.subgroups));
         text += &format!("  time stamps        {}\n", yes(a.timestamps));
     }

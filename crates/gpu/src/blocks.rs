@@ -90,7 +90,9 @@ mod tests {
 
     #[test]
     fn every_row_is_in_one_block() {
-        for (heads, rows, limit) in [(3, 1000, 100), (3, 100, 250), (5, 7, 1_000_000), (1, 1, 1), (4, 0, 10), (0, 5, 10)] {
+        for (heads, rows, limit) in
+            [(3, 1000, 100), (3, 100, 250), (5, 7, 1_000_000), (1, 1, 1), (4, 0, 10), (0, 5, 10)]
+        {
             let mut seen = vec![0; heads * rows];
             for block in queries(heads, rows, 1, limit) {
                 assert!(block.rows.start % ALIGN == 0 && (block.heads.len() == 1 || block.rows == (0..rows)));
@@ -106,7 +108,9 @@ mod tests {
 
     #[test]
     fn every_segment_and_every_node_has_one_block_that_holds_its_neighbours() {
-        for (heads, slots, limit) in [(2, 100, 10), (2, 10, 25), (1, 11, 5), (1, 4, 1), (3, 0, 10), (1, 1, 100), (1, 9, 8)] {
+        for (heads, slots, limit) in
+            [(2, 100, 10), (2, 10, 25), (1, 11, 5), (1, 4, 1), (3, 0, 10), (1, 1, 100), (1, 9, 8)]
+        {
             let (mut segments, mut owned) = (vec![0; heads * slots], vec![0; heads * slots]);
             for block in keys(heads, slots, 1, limit).into_iter().flatten() {
                 for head in block.heads {

@@ -63,8 +63,7 @@ impl Anchor {
 
     fn factor(self, a: f64, length: f64) -> f64 {
         let (mantissa, exponent) = libm::frexp(length);
-        2.0 * mantissa
-            * libm::exp((a - self.max) + f64::from(exponent - 1 - self.exponent) * std::f64::consts::LN_2)
+        2.0 * mantissa * libm::exp((a - self.max) + f64::from(exponent - 1 - self.exponent) * std::f64::consts::LN_2)
     }
 
     fn density(self, a: f64) -> f64 {

@@ -174,7 +174,9 @@ impl Device {
             Some(Variant::Portable) => Variant::Portable,
             Some(Variant::Subgroups) => match lanes() {
                 Ok(()) => Variant::Subgroups,
-                Err(why) => return Err(unavailable(format!("variant subgroups: adapter {:?} {why}", made.adapter.name))),
+                Err(why) => {
+                    return Err(unavailable(format!("variant subgroups: adapter {:?} {why}", made.adapter.name)));
+                }
             },
             Some(Variant::Wide) => match fits(Variant::Wide) {
                 Ok(()) => Variant::Wide,
@@ -202,9 +204,10 @@ impl Device {
         }
         let found = self.read_now(encoder, &buffer, 8 * count).map_err(|e| e.to_string())?;
         let numbers: &[u32] = bytemuck::cast_slice(&found);
-        let in_order = numbers.chunks_exact(2).enumerate().all(|(t, pair)| {
-            pair[1].is_power_of_two() && pair[1] >= 4 && pair[0] == t as u32 % pair[1]
-        });
+        let in_order = numbers
+            .chunks_exact(2)
+            .enumerate()
+            .all(|(t, pair)| pair[1].is_power_of_two() && pair[1] >= 4 && pair[0] == t as u32 % pair[1]);
         if in_order { Ok(()) } else { Err("does not keep threads in order within subgroups".to_owned()) }
     }
 
@@ -229,6 +232,11 @@ impl Device {
             Some(Err(error)) => Err(self.explain(error)),
             None => Err(self.explain("a buffer was not mapped")),
         }
+    }
+
+    /// Passes through loops that a thread may make in one dispatch: software Vulkan of Mesa leaves every loop after 65535 of them.
+    pub(crate) fn most_iterations(&self) -> usize {
+        if self.adapter.is_software() { 60_000 } else { usize::MAX }
     }
 
     /// The loss of the device, if that is what happened, or else this.
@@ -354,7 +362,8 @@ impl Device {
         buffers: &[&wgpu::Buffer],
     ) -> wgpu::BindGroup {
         let size = wgpu::BufferSize::new(size_of::<crate::params::Params>() as u64);
-        let uniforms = uniforms.map(|buffer| wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset: 0, size }));
+        let uniforms =
+            uniforms.map(|buffer| wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset: 0, size }));
         let storage = buffers.iter().map(|buffer| buffer.as_entire_binding());
         let entries: Vec<_> = uniforms
             .into_iter()

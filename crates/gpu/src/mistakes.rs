@@ -27,8 +27,7 @@ mod planting {
 
     #[test]
     fn the_suite_catches_planted_mistakes() {
-        let options =
-            Options { adapter: Choice::Software, variant: Some(Variant::Portable), ..Options::default() };
+        let options = Options { adapter: Choice::Software, variant: Some(Variant::Portable), ..Options::default() };
         let Some(engine) = crate::tests::or_skip("mistakes", Gpu::open(options)) else { return };
         let wanted = ["combinations-linear", "gradients-linear", "tile-borders", "sizes", "score-differences"];
         let failed = |mistake| -> Vec<&'static str> {

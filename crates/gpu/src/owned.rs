@@ -46,10 +46,9 @@ impl Owned {
             OwnedSink::Absent => Sink::Absent,
             OwnedSink::Zeros => Sink::Zeros,
             OwnedSink::Copy => Sink::Copy,
-            OwnedSink::Given(key, value) => Sink::Given {
-                key: view(TensorName::SinkKey, key)?,
-                value: view(TensorName::SinkValue, value)?,
-            },
+            OwnedSink::Given(key, value) => {
+                Sink::Given { key: view(TensorName::SinkKey, key)?, value: view(TensorName::SinkValue, value)? }
+            }
         };
         let (q, k, v) =
             (view(TensorName::Query, &self.q)?, view(TensorName::Key, &self.k)?, view(TensorName::Value, &self.v)?);

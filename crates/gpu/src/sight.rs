@@ -4,9 +4,7 @@
 //! moving edges.
 
 use crate::timeline::Timeline;
-use contattn_core::{
-    Domain, Edge, Interval, Lower, MovingEdge, Nodes, Part, Place, Point, Problem, QueryTimes, Upper,
-};
+use contattn_core::{Domain, Edge, Interval, Lower, MovingEdge, Nodes, Part, Place, Point, Problem, QueryTimes, Upper};
 
 /// How a row comes to its result.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -159,13 +157,7 @@ impl Sights {
     }
 
     /// Slots of the two ends of segment i, where it is there.
-    fn segment_slots(
-        &self,
-        nodes: &Nodes,
-        row: usize,
-        i: usize,
-        line: &Timeline,
-    ) -> Option<(usize, usize)> {
+    fn segment_slots(&self, nodes: &Nodes, row: usize, i: usize, line: &Timeline) -> Option<(usize, usize)> {
         let end = self.ends[row];
         let left = nodes.left_node(i)?;
         Some((line.slot(left, end)?, line.slot(i, end)?))
@@ -240,9 +232,8 @@ impl Sights {
             }
             Kind::Curve => {}
         }
-        let segment = |i: usize| {
-            i < line.len() && line.segments[i] > 0 && i >= sight.first as usize && i <= sight.last as usize
-        };
+        let segment =
+            |i: usize| i < line.len() && line.segments[i] > 0 && i >= sight.first as usize && i <= sight.last as usize;
         let piece = |record: &Record| {
             let reads = record.right as usize == slot || (!own_only && record.left as usize == slot);
             reads && matches!(record.kind, RecordKind::Cut | RecordKind::Held)

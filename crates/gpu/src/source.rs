@@ -121,6 +121,7 @@ pub(crate) const SMALLEST: f32 = f32::from_bits((127 - 60) << 23);
 pub(crate) const LARGEST: f32 = f32::from_bits((127 + 100) << 23);
 
 /// What kernels have been seen to do wrong. Tests plant each, to see that it is caught; the shaders name them by number.
+#[allow(dead_code)] // asked for by tests and the build script
 pub(crate) const MISTAKES: usize = 6;
 
 /// Nodes that a thread sweeps.
@@ -182,6 +183,24 @@ impl Setup {
             Kernel::BackwardQueries => 2 * tile + stage + 12 * side + 8,
             Kernel::BackwardKeys => 3 * tile + stage,
             _ => 0,
+        }
+    }
+
+    /// Passes through loops that a thread makes for each tile, of rows of so many vectors of k and v.
+    pub(crate) fn iterations(&self, kernel: Kernel, key_vectors: usize, value_vectors: usize) -> usize {
+        let numbers = self.numbers(kernel);
+        let (side, depth, threads) = (numbers["SIDE"], numbers["DEPTH"], numbers["THREADS"]);
+        let dots = |vectors: usize| vectors.div_ceil(depth) * (1 + (2 * side * depth).div_ceil(threads) + depth);
+        let accumulate = |count: &str, rows: &str| {
+            let (count, rows) = (numbers[count], numbers[rows]);
+            side / rows * (1 + (rows * self.threads * count).div_ceil(threads) + rows)
+        };
+        let (values, keys) = (accumulate("VALUE_COUNT", "VALUE_ROWS"), accumulate("KEY_COUNT", "KEY_ROWS"));
+        let both = dots(key_vectors) + dots(value_vectors) + RUN + 1;
+        match kernel {
+            Kernel::Forward => dots(key_vectors) + 2 * RUN + values + 1,
+            Kernel::BackwardQueries => both + keys,
+            _ => both + values + keys + side,
         }
     }
 

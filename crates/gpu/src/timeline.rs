@@ -61,13 +61,19 @@ impl Timeline {
             Sink::Given { .. } => Some(Source::Given),
             Sink::Zeros | Sink::Absent => Some(Source::Zeros),
         };
-        if n == 0 && has_sink && let Some(source) = sink(None) {
+        if n == 0
+            && has_sink
+            && let Some(source) = sink(None)
+        {
             line.push(source, 0, 0.0);
             line.sinks.push((0, 0));
         }
         for stretch in nodes.stretches() {
             for i in stretch.first..=stretch.last {
-                if stretch.first_kept == Some(i) && has_sink && let Some(source) = sink(Some(i)) {
+                if stretch.first_kept == Some(i)
+                    && has_sink
+                    && let Some(source) = sink(Some(i))
+                {
                     line.sinks.push((line.sources.len(), stretch.last));
                     line.push(source, 0, 0.0);
                 }

@@ -89,7 +89,10 @@ pub struct Pending<T> {
 
 impl<T> std::fmt::Debug for Pending<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Pending").field("sent", &self.sent).field("left", &self.submissions.len()).finish_non_exhaustive()
+        f.debug_struct("Pending")
+            .field("sent", &self.sent)
+            .field("left", &self.submissions.len())
+            .finish_non_exhaustive()
     }
 }
 

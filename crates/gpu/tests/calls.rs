@@ -3,17 +3,16 @@
 
 mod software;
 
+use contattn_core::Open;
 use contattn_core::families::{Family, SinkKind};
 use contattn_core::{
     CancelToken, Dtype, Engine, EngineError, Layout, Monitor, Request, Sample, Shape, TensorName, Unattended, Upstream,
 };
 use contattn_gpu::{Choice, Gpu, Options, Variant};
-use contattn_core::Open;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 fn sample(length: usize) -> Sample {
-    let shape =
-        Shape { batch: 1, heads: 2, kv_heads: 1, queries: length, keys: length, head_dim: 16, value_dim: 16 };
+    let shape = Shape { batch: 1, heads: 2, kv_heads: 1, queries: length, keys: length, head_dim: 16, value_dim: 16 };
     Family::Gauss.sample(shape, Dtype::F32, 5).unwrap()
 }
 

@@ -153,15 +153,8 @@ pub(super) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
 }
 
 fn sample(length: usize, width: usize, heads: usize) -> anyhow::Result<Sample> {
-    let shape = Shape {
-        batch: 1,
-        heads,
-        kv_heads: heads,
-        queries: length,
-        keys: length,
-        head_dim: width,
-        value_dim: width,
-    };
+    let shape =
+        Shape { batch: 1, heads, kv_heads: heads, queries: length, keys: length, head_dim: width, value_dim: width };
     Ok(Family::Gauss.sample(shape, Dtype::F32, 1)?)
 }
 
@@ -300,7 +293,19 @@ fn table(report: &Report) -> String {
     );
     text += &format!(
         "{:9} {:>6} {:>4} {:>5} {:>7} {:>9} {:>10} {:>10} {:>9} {:>9} {:>8} {:>8} {:>6}\n",
-        "variant", "n", "d", "heads", "window", "pass", "softmax ms", "linear ms", "GFLOP/s", "(linear)", "GB/s", "of peak", "ratio"
+        "variant",
+        "n",
+        "d",
+        "heads",
+        "window",
+        "pass",
+        "softmax ms",
+        "linear ms",
+        "GFLOP/s",
+        "(linear)",
+        "GB/s",
+        "of peak",
+        "ratio"
     );
     for f in &report.figures {
         text += &format!(
