@@ -267,6 +267,16 @@ Proof.
   intros T W L. apply Rdiv_le_0_compat; [apply P_nonneg; auto; lra | now apply Z_pos].
 Qed.
 
+(** [weights] The two nodes of a segment of which a part of positive length is visible have positive
+    weights. *)
+Theorem weights_pos tau a n lo hi i : timeline tau n -> lo < hi -> (i < n)%nat ->
+  clip lo hi (tau i) < clip lo hi (tau (S i)) ->
+  0 < weight tau a n lo hi i /\ 0 < weight tau a n lo hi (S i).
+Proof.
+  intros T W L C. pose proof (Z_pos tau a n lo hi T W) as ZP. unfold weight.
+  split; apply Rdiv_lt_0_compat; auto; [apply P_pos_left | apply P_pos_right]; auto; lra.
+Qed.
+
 (** [weights] Weights sum to one. *)
 Theorem weights_sum_one tau a n lo hi : timeline tau n -> lo < hi ->
   sum (weight tau a n lo hi) (S n) = 1.
@@ -331,12 +341,14 @@ Proof.
     by ring. now apply exp_ln.
 Qed.
 
-(** (10) on a window that holds the whole line, positive durations:
+(** (10) on a window that holds the whole line, durations >= 0:
     e^{b_i} = D_i phi2(a_{i-1} - a_i) + D_{i+1} phi2(a_{i+1} - a_i), one term at either end. *)
-Lemma visible_full tau a n i : timeline tau n -> (i < n)%nat -> tau i < tau (S i) ->
+Lemma visible_full tau a n i : timeline tau n -> (i < n)%nat ->
   visible tau a (tau 0%nat) (tau n) i = linear (duration tau i) (a i) (a (S i)).
 Proof.
-  intros T L H. unfold visible.
+  intros T L. unfold visible. destruct (T i L) as [H | E].
+  2: { unfold cut, linear. replace (duration tau i) with 0 by (unfold duration; lra).
+       apply shares_eq; cbn [left right coupling]; ring. }
   destruct (enter_leave_whole tau (tau 0%nat) (tau n) i) as [-> ->]; auto.
   - apply (timeline_le tau n); auto; lia.
   - apply (timeline_le tau n); auto; lia.
@@ -353,38 +365,36 @@ Definition increasing (tau : nat -> R) (n : nat) : Prop :=
 Lemma increasing_timeline tau n : increasing tau n -> timeline tau n.
 Proof. intros H i L. left. now apply H. Qed.
 
-(** [(10)] Whole window, positive durations: P_0 = e^{a_0} D_1 phi2(a_1 - a_0). *)
-Theorem eq10_first tau a n : increasing tau n -> (0 < n)%nat ->
+(** [(10)] Whole window, durations >= 0: P_0 = e^{a_0} D_1 phi2(a_1 - a_0). *)
+Theorem eq10_first tau a n : timeline tau n -> (0 < n)%nat ->
   P tau a n (tau 0%nat) (tau n) 0 =
   exp (a 0%nat) * (duration tau 0 * phi2 (a 1%nat - a 0%nat)).
 Proof.
-  intros I L. pose proof (increasing_timeline _ _ I) as T.
+  intros T L.
   unfold P, node_mass, from_left, from_right. destruct (held_full tau a n T) as [-> _].
-  destruct (Nat.eqb_spec 0 n); [lia|]. rewrite visible_full by (auto; apply I; lia).
+  destruct (Nat.eqb_spec 0 n); [lia|]. rewrite visible_full by (auto; lia).
   cbn [linear left]. ring.
 Qed.
 
-(** [(10)] Whole window, positive durations: P_i = e^{a_i} (D_i phi2(a_{i-1} - a_i) + D_{i+1}
+(** [(10)] Whole window, durations >= 0: P_i = e^{a_i} (D_i phi2(a_{i-1} - a_i) + D_{i+1}
     phi2(a_{i+1} - a_i)). *)
-Theorem eq10_inner tau a n i : increasing tau n -> (S i < n)%nat ->
+Theorem eq10_inner tau a n i : timeline tau n -> (S i < n)%nat ->
   P tau a n (tau 0%nat) (tau n) (S i) =
   exp (a (S i)) * (duration tau i * phi2 (a i - a (S i))
                    + duration tau (S i) * phi2 (a (S (S i)) - a (S i))).
 Proof.
-  intros I L. pose proof (increasing_timeline _ _ I) as T.
-  unfold P, node_mass, from_left, from_right.
+  intros T L. unfold P, node_mass, from_left, from_right.
   destruct (Nat.eqb_spec (S i) n); [lia|].
-  rewrite !visible_full by (auto; try apply I; lia). cbn [linear left right]. ring.
+  rewrite !visible_full by (auto; lia). cbn [linear left right]. ring.
 Qed.
 
-(** [(10)] Whole window, positive durations: P_n = e^{a_n} D_n phi2(a_{n-1} - a_n). *)
-Theorem eq10_last tau a m : increasing tau (S m) ->
+(** [(10)] Whole window, durations >= 0: P_n = e^{a_n} D_n phi2(a_{n-1} - a_n). *)
+Theorem eq10_last tau a m : timeline tau (S m) ->
   P tau a (S m) (tau 0%nat) (tau (S m)) (S m) =
   exp (a (S m)) * (duration tau m * phi2 (a m - a (S m))).
 Proof.
-  intros I. pose proof (increasing_timeline _ _ I) as T.
-  unfold P, node_mass, from_left, from_right. destruct (held_full tau a (S m) T) as [_ ->].
-  rewrite Nat.eqb_refl. rewrite visible_full by (auto; apply I; lia).
+  intros T. unfold P, node_mass, from_left, from_right. destruct (held_full tau a (S m) T) as [_ ->].
+  rewrite Nat.eqb_refl. rewrite visible_full by (auto; lia).
   cbn [linear left right]. ring.
 Qed.
 
@@ -399,6 +409,24 @@ Theorem eq11_window scale d q K V tau n lo hi c : timeline tau n -> lo <= hi ->
 Proof.
   intros T W a H. rewrite attention_nodes by auto. fold a.
   unfold Rdiv; apply f_equal2; [|apply f_equal]; apply sum_ext; intros i Hi; rewrite exp_bias; auto; apply H; lia.
+Qed.
+
+(** [(11)] On any window of positive length o is a softmax of a_i + b_i over the nodes with a positive
+    mass; the others have the weight 0. *)
+Theorem eq11_visible scale d q K V tau n lo hi c : timeline tau n -> lo < hi ->
+  let a := score scale d q K in
+  let e i := if Rlt_dec 0 (P tau a n lo hi i) then exp (a i + bias tau a n lo hi i) else 0 in
+  (forall i, (i <= n)%nat -> e i = P tau a n lo hi i) /\ 0 < sum e (S n) /\
+  attention scale d q K V tau n lo hi c = sum (fun i => e i * V i c) (S n) / sum e (S n).
+Proof.
+  intros T W a e.
+  assert (E : forall i, (i <= n)%nat -> e i = P tau a n lo hi i).
+  { intros i Hi. unfold e. destruct (Rlt_dec 0 (P tau a n lo hi i)) as [H | H]; [now apply exp_bias|].
+    pose proof (P_nonneg tau a n lo hi i T ltac:(lra) Hi). lra. }
+  assert (S1 : sum e (S n) = Z tau a n lo hi) by (apply sum_ext; intros i Hi; apply E; lia).
+  split; [exact E|]. split; [rewrite S1; now apply Z_pos|].
+  rewrite attention_nodes by (auto; lra). fold a.
+  unfold Rdiv; apply f_equal2; [|apply f_equal]; apply sum_ext; intros i Hi; rewrite E by lia; reflexivity.
 Qed.
 
 (** [weights] On a line with positive durations every node has a positive mass in the whole

@@ -205,7 +205,7 @@ Proof.
   intros I L. pose proof (increasing_timeline _ _ I) as T.
   pose proof (timeline_le tau n 0 n T ltac:(lia) ltac:(lia)).
   rewrite integral_loss_line by auto. unfold line_loss. apply loss_ext.
-  - intros i Hi. exact (visible_full tau a n i T Hi (I i Hi)).
+  - intros i Hi. exact (visible_full tau a n i T Hi).
   - rewrite clip_id by lra. ring.
   - rewrite clip_id by lra. ring.
 Qed.
@@ -239,5 +239,5 @@ Proof.
     + rewrite !clip_id in ZP by lra.
       replace (tau 0%nat - tau 0%nat) with 0 in ZP by ring. replace (tau n - tau n) with 0 in ZP by ring.
       exact ZP.
-    + intros i Hi. f_equal. exact (visible_full tau a n i T Hi (I i Hi)).
+    + intros i Hi. f_equal. exact (visible_full tau a n i T Hi).
 Qed.

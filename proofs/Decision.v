@@ -339,6 +339,15 @@ Proof.
   - rewrite <- (ln_exp c). f_equal. lra.
 Qed.
 
+(** [decision] Comparing b = log P - a with c is the sign of P - e^{a + c}. *)
+Theorem bias_against P a c : 0 < P ->
+  (ln P - a < c <-> P - exp (a + c) < 0) /\ (ln P - a = c <-> P - exp (a + c) = 0).
+Proof.
+  intros HP. destruct (lse_against P (a + c) HP) as [L E]. split.
+  - rewrite <- L. split; lra.
+  - rewrite <- E. split; lra.
+Qed.
+
 (** [decision] With duration and scores in Q(sqrt m), the Linear shares are g0 e^{a0} + g1
     e^{a1} with g0, g1 in Q(sqrt m). *)
 Theorem linear_shares_in_field (D a0 a1 : qs) : exists l0 l1 r0 r1 : qs,
@@ -397,40 +406,89 @@ Lemma Q2R_1 : Q2R 1 = 1.  Proof. unfold Q2R. simpl. field. Qed.
 Lemma value_lerp u0 u1 s : value (qs_lerp u0 u1 s) = lerp (value u0) (value u1) (value s).
 Proof. unfold qs_lerp, lerp. now rewrite value_add, !value_mul, value_sub, value_of, Q2R_1. Qed.
 
+(** A rule whose shares are g0 e^{a0} + g1 e^{a1} with g0, g1 in the field. *)
+Definition rule_in_field (r : rule) : Prop := forall D a0 a1 : qs, exists l0 l1 r0 r1 : qs,
+  left (r (value D) (value a0) (value a1)) = value l0 * exp (value a0) + value l1 * exp (value a1)
+  /\ right (r (value D) (value a0) (value a1)) = value r0 * exp (value a0) + value r1 * exp (value a1).
+
+Lemma linear_rule_in_field : rule_in_field linear.
+Proof. exact linear_shares_in_field. Qed.
+Lemma trapezoid_rule_in_field : rule_in_field trapezoid.
+Proof.
+  intros D a0 a1. destruct (step_trapezoid_shares_in_field D a0 a1) as (_ & h & _ & L & R).
+  exists h, (qs_of 0), (qs_of 0), h. rewrite L, R, !value_of, Q2R_0. split; ring.
+Qed.
+
 (** One segment's part of N - c Z. *)
-Lemma segment_in_field (alpha beta D a0 a1 y0 y1 c : qs) : exists l : list term,
-  let p := cut linear (value alpha) (value beta) (value D) (value a0) (value a1) in
+Lemma segment_in_field (r : rule) (alpha beta D a0 a1 y0 y1 c : qs) : rule_in_field r -> exists l : list term,
+  let p := cut r (value alpha) (value beta) (value D) (value a0) (value a1) in
   total l = left p * value y0 + right p * value y1 - value c * mass p.
 Proof.
-  set (aa := qs_lerp a0 a1 alpha). set (ab := qs_lerp a0 a1 beta).
-  destruct (linear_shares_in_field (qs_mul (qs_sub beta alpha) D) aa ab) as (l0 & l1 & r0 & r1 & L & R).
+  intros F. set (aa := qs_lerp a0 a1 alpha). set (ab := qs_lerp a0 a1 beta).
+  destruct (F (qs_mul (qs_sub beta alpha) D) aa ab) as (l0 & l1 & r0 & r1 & L & R).
   unfold aa, ab in L, R. rewrite value_mul, value_sub, !value_lerp in L, R.
   set (kl := qs_sub (qs_lerp y0 y1 alpha) c). set (kr := qs_sub (qs_lerp y0 y1 beta) c).
   exists [(qs_add (qs_mul l0 kl) (qs_mul r0 kr), aa); (qs_add (qs_mul l1 kl) (qs_mul r1 kr), ab)].
   cbv zeta. rewrite !total_cons. cbn [fst snd]. change (total []) with 0.
   unfold aa, ab, kl, kr. rewrite !value_add, !value_mul, !value_sub, !value_lerp.
-  transitivity (left (linear ((value beta - value alpha) * value D) (lerp (value a0) (value a1) (value alpha))
+  transitivity (left (r ((value beta - value alpha) * value D) (lerp (value a0) (value a1) (value alpha))
         (lerp (value a0) (value a1) (value beta))) * (lerp (value y0) (value y1) (value alpha) - value c)
-    + right (linear ((value beta - value alpha) * value D) (lerp (value a0) (value a1) (value alpha))
+    + right (r ((value beta - value alpha) * value D) (lerp (value a0) (value a1) (value alpha))
         (lerp (value a0) (value a1) (value beta))) * (lerp (value y0) (value y1) (value beta) - value c)).
   - rewrite L, R. ring.
   - unfold cut, mass. cbv zeta. cbn [left right].
-    generalize (linear ((value beta - value alpha) * value D)
+    generalize (r ((value beta - value alpha) * value D)
       (lerp (value a0) (value a1) (value alpha)) (lerp (value a0) (value a1) (value beta))).
     intros p. unfold lerp. ring.
 Qed.
 
-(** [decision] For a whole row under Linear, with cuts, durations, scores, values and the boundary c in
-    Q(sqrt m), N - c Z is a sum of gamma e^alpha over Q(sqrt m): the decision applies to it. *)
-Theorem row_in_field (alpha beta D a y : nat -> qs) (c : qs) n : exists l : list term,
-  let p i := cut linear (value (alpha i)) (value (beta i)) (value (D i)) (value (a i)) (value (a (S i))) in
-  total l = sum (fun i => left (p i) * value (y i) + right (p i) * value (y (S i))) n
-            - value c * sum (fun i => mass (p i)) n.
+(** A visible part of a segment with numbers of the field, under Linear, Trapezoid or Step. *)
+Definition part_in_field (p : shares) (a0 a1 : qs) : Prop := exists alpha beta D : qs,
+  p = cut linear (value alpha) (value beta) (value D) (value a0) (value a1) \/
+  p = cut trapezoid (value alpha) (value beta) (value D) (value a0) (value a1) \/
+  p = cut_step (value alpha) (value beta) (value D) (value a0) (value a1).
+
+Lemma part_terms p a0 a1 y0 y1 c : part_in_field p a0 a1 -> exists l : list term,
+  total l = left p * value y0 + right p * value y1 - value c * mass p.
 Proof.
-  induction n as [|n [l IH]].
-  - exists []. simpl. change (total []) with 0. ring.
-  - destruct (segment_in_field (alpha n) (beta n) (D n) (a n) (a (S n)) (y n) (y (S n)) c) as [k K].
-    exists (l ++ k). cbv zeta in *. rewrite total_app, IH, K. rewrite !sum_S. ring.
+  intros (alpha & beta & D & [-> | [-> | ->]]).
+  - now apply segment_in_field, linear_rule_in_field.
+  - now apply segment_in_field, trapezoid_rule_in_field.
+  - exists [(qs_mul (qs_mul (qs_sub beta alpha) D) (qs_sub y1 c), a1)].
+    rewrite total_cons. cbn [fst snd]. change (total []) with 0.
+    unfold cut_step, mass. cbn [left right]. rewrite !value_mul, !value_sub. ring.
+Qed.
+
+(** [decision] For a whole row under Linear, Trapezoid or Step, with cuts, lengths [before] and [after] of held
+    parts, durations, scores, values and the boundary c in Q(sqrt m), N - c Z is a sum of gamma e^alpha
+    over Q(sqrt m): the decision applies to o and, with the value 1 at one node, to a weight. *)
+Theorem row_in_field (p : nat -> shares) (a y : nat -> qs) (before after c : qs) n :
+  (forall i, (i < n)%nat -> part_in_field (p i) (a i) (a (S i))) -> exists l : list term,
+  let y' i := value (y i) in
+  let h0 := value before * exp (value (a 0%nat)) in let hn := value after * exp (value (a n)) in
+  total l = (h0 * y' 0%nat + sum (fun i => left (p i) * y' i + right (p i) * y' (S i)) n + hn * y' n)
+            - value c * (h0 + sum (fun i => mass (p i)) n + hn).
+Proof.
+  intros H.
+  assert (R : exists l : list term,
+    total l = sum (fun i => left (p i) * value (y i) + right (p i) * value (y (S i))) n
+              - value c * sum (fun i => mass (p i)) n).
+  { induction n as [|n IH].
+    - exists []. simpl. change (total []) with 0. ring.
+    - destruct IH as [l IH]; [intros i Hi; apply H; lia|].
+      destruct (part_terms (p n) (a n) (a (S n)) (y n) (y (S n)) c (H n ltac:(lia))) as [k K].
+      exists (l ++ k). rewrite total_app, IH, K, !sum_S. ring. }
+  destruct R as [l R].
+  exists ((qs_mul before (qs_sub (y 0%nat) c), a 0%nat) :: (qs_mul after (qs_sub (y n) c), a n) :: l).
+  cbv zeta. rewrite !total_cons, R. cbn [fst snd]. rewrite !value_mul, !value_sub. ring.
+Qed.
+
+(** [decision] Less a power e^c, c in Q(sqrt m), such a sum keeps its form: with N - 0 Z = Z (the value 1
+    everywhere) or P_i (1 at one node) the decision applies to log Z and to b_i. *)
+Theorem less_power_in_field (l : list term) (c : qs) : exists k, total k = total l - exp (value c).
+Proof.
+  exists ((qs_of (-1), c) :: l). rewrite total_cons. cbn [fst snd]. rewrite value_of.
+  replace (Q2R (-1)) with (-1) by (unfold Q2R; simpl; lra). ring.
 Qed.
 
 End Field.

@@ -294,13 +294,12 @@ Proof.
   - change (Nat.eqb (S j) 0) with false. cbv iota. destruct (Nat.eqb (S j) (S m)); field.
 Qed.
 
-(** [trapezoid] The Linear output of a line is continuous attention over its whole window. *)
-Theorem linear_output_is_attention scale d q K V tau n c : increasing tau n ->
+(** [trapezoid] The Linear output of a line, durations >= 0, is continuous attention over its whole window. *)
+Theorem linear_output_is_attention scale d q K V tau n c : timeline tau n ->
   output (linear_line (duration tau) (score scale d q K)) (fun i => V i c) n
   = attention scale d q K V tau n (tau 0%nat) (tau n) c.
 Proof.
-  intros I. pose proof (increasing_timeline _ _ I) as T.
-  pose proof (timeline_le tau n 0 n T ltac:(lia) ltac:(lia)) as W.
+  intros T. pose proof (timeline_le tau n 0 n T ltac:(lia) ltac:(lia)) as W.
   rewrite attention_nodes by auto. set (a := score scale d q K).
   destruct (held_full tau a n T) as [HB HA].
   unfold P. rewrite HB, HA.
@@ -308,7 +307,7 @@ Proof.
   rewrite node_mass_total.
   unfold output, numerator, denominator. unfold Rdiv; apply f_equal2; [|apply f_equal].
   - f_equal. f_equal. apply sum_ext. intros i Hi.
-    rewrite visible_full by (auto; apply I; lia). reflexivity.
+    rewrite visible_full by auto. reflexivity.
   - f_equal. f_equal. apply sum_ext. intros i Hi.
-    rewrite visible_full by (auto; apply I; lia). reflexivity.
+    rewrite visible_full by auto. reflexivity.
 Qed.

@@ -126,7 +126,7 @@ Theorem eq10_at_first a t : (0 < t)%nat ->
   exp (bias INR a t 0 (INR t) 0) = phi2 (a 1%nat - a 0%nat).
 Proof.
   intros L. apply (cancel_exp _ _ (a 0%nat)). rewrite unit_exp_bias by lia.
-  pose proof (eq10_first INR a t (unit_increasing t) L) as E. rewrite unit_duration in E.
+  pose proof (eq10_first INR a t (increasing_timeline _ _ (unit_increasing t)) L) as E. rewrite unit_duration in E.
   change (INR 0) with 0 in E. rewrite E. ring.
 Qed.
 
@@ -135,7 +135,7 @@ Theorem eq10_inside a t i : (S i < t)%nat ->
   exp (bias INR a t 0 (INR t) (S i)) = phi2 (a i - a (S i)) + phi2 (a (S (S i)) - a (S i)).
 Proof.
   intros L. apply (cancel_exp _ _ (a (S i))). rewrite unit_exp_bias by lia.
-  pose proof (eq10_inner INR a t i (unit_increasing t) L) as E. rewrite !unit_duration in E.
+  pose proof (eq10_inner INR a t i (increasing_timeline _ _ (unit_increasing t)) L) as E. rewrite !unit_duration in E.
   change (INR 0) with 0 in E. rewrite E. ring.
 Qed.
 
@@ -144,7 +144,7 @@ Theorem eq10_at_last a m :
   exp (bias INR a (S m) 0 (INR (S m)) (S m)) = phi2 (a m - a (S m)).
 Proof.
   apply (cancel_exp _ _ (a (S m))). rewrite unit_exp_bias by lia.
-  pose proof (eq10_last INR a m (unit_increasing (S m))) as E. rewrite !unit_duration in E.
+  pose proof (eq10_last INR a m (increasing_timeline _ _ (unit_increasing (S m)))) as E. rewrite !unit_duration in E.
   change (INR 0) with 0 in E. rewrite E. ring.
 Qed.
 

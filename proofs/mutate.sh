@@ -3,15 +3,18 @@
 # build breaks.  The mistakes stand in mutations.tsv: file, text (which must
 # occur exactly once), what it becomes, description.
 #
-#   proofs/mutate.sh            run all; non-zero exit if a mistake survives
-#   proofs/mutate.sh --record   the same, and write the table into docs/proofs.md
+#   proofs/mutate.sh              run all; non-zero exit if a mistake survives
+#   proofs/mutate.sh --record     the same, and write the table into docs/proofs.md
+#   proofs/mutate.sh --only FILE  those of FILE.v alone
 set -euo pipefail
 cd "$(dirname "$0")"
 record=no
+only=
 case "${1:-}" in
     '') ;;
     --record) record=yes ;;
-    *) echo "usage: $0 [--record]" >&2; exit 2 ;;
+    --only) only=${2:?"--only needs the name of a file"} ;;
+    *) echo "usage: $0 [--record | --only FILE]" >&2; exit 2 ;;
 esac
 ./check.sh
 limit="${PROOFS_TIMEOUT:-300}"
@@ -21,6 +24,7 @@ printf '| file | planted change | what breaks |\n|---|---|---|\n' > "$table"
 survivors=0
 total=0
 while IFS=$'\t' read -r file from to what; do
+    [ -z "$only" ] || [ "$only" = "$file" ] || continue
     total=$((total + 1))
     count=$(grep -cF -- "$from" "$file.v" || true)
     if [ "$count" != 1 ]; then

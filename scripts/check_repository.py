@@ -21,13 +21,19 @@ LAYERS = {
     "contattn-check": {"contattn-core"},
     "contattn-figure": {"contattn-core"},
     "contattn-reference": {"contattn-core"},
+    "contattn-book": set(),
     "contattn-gpu": {"contattn-core"},
-    "contattn": {
+    "contattn-explorer": {
         "contattn-core", "contattn-cpu", "contattn-check", "contattn-figure", "contattn-gpu", "contattn-reference",
     },
+    "contattn": {
+        "contattn-core", "contattn-cpu", "contattn-check", "contattn-figure", "contattn-gpu", "contattn-reference",
+        "contattn-explorer",
+    },
+    "contattn-notebook": {"contattn-core", "contattn-cpu", "contattn-check", "contattn-figure", "contattn-reference"},
 }
 # Packages that may have GMP and MPFR (LGPL) below them: the reference, and what is built on it.
-WITH_GMP = {"contattn-reference", "contattn"}
+WITH_GMP = {"contattn-reference", "contattn-explorer", "contattn", "contattn-notebook"}
 GMP = {"rug", "gmp-mpfr-sys"}
 LARGE = set()  # tracked files that may exceed 1 MiB
 LICENCE = "MIT OR Apache-2.0"
@@ -191,6 +197,15 @@ def proofs_and_code_name_each_other(repository):
         yield f"proofs/theorems.json: {theorem} stands in no documentation after 'Proofs:'"
 
 
+def constants_of_kernels_are_those_of_the_proofs(repository):
+    """The generated constants of the CPU's kernels, and the file that the proofs read, are what proofs/polynomials.tsv gives."""
+    script = repository.root / "proofs/polynomials.sh"
+    if script.is_file():
+        checked = subprocess.run([script, "--check"], capture_output=True, text=True)
+        if checked.returncode != 0:
+            yield checked.stderr.strip()
+
+
 RULES = [
     no_paths_of_a_machine,
     no_registry_hosts,
@@ -205,6 +220,7 @@ RULES = [
     local_links_lead_somewhere,
     scripts_are_sound,
     proofs_and_code_name_each_other,
+    constants_of_kernels_are_those_of_the_proofs,
 ]
 
 
@@ -244,6 +260,12 @@ def plants():
         "contattn-cpu/lib.rs": "//! Front page.\n",
         "rug/lib.rs": "//! Front page.\n",
     }
+    constants = {
+        "proofs/polynomials.sh": (ROOT / "proofs/polynomials.sh").read_text(),
+        "proofs/polynomials.tsv": "half\tone half\t0x1p-1\n",
+        "proofs/Polynomials.v": "",
+        "crates/cpu/src/tiled/coefficients.rs": "pub(super) const HALF: f32 = 0.25;\n",
+    }
     usual = [("contattn-core", []), ("contattn-cpu", ["contattn-core"])]
     cases = [
         (None, {}, usual),
@@ -264,6 +286,7 @@ def plants():
         (proofs_and_code_name_each_other, {"a.rs": 'proof: Some("eq8")', "proofs/theorems.json": theorems()}, usual),
         (proofs_and_code_name_each_other, {"proofs/theorems.json": theorems("eq7")}, usual),
         (None, {"a.rs": "/// Proofs: `eq7`,\n/// `eq8`.", "proofs/theorems.json": theorems("eq7", "eq8")}, usual),
+        (constants_of_kernels_are_those_of_the_proofs, constants, usual),
         (scripts_are_sound, {"a.sh": "#!/usr/bin/env bash\nif\n"}, usual),
     ]
     for rule, changes, packages in cases:

@@ -6,17 +6,27 @@
 # missing is printed and the exit code is 1.
 set -euo pipefail
 
+# the purposes that compile the workspace; stands for BUILD in the table
+builds='run window test cross book notebooks bench bench-gpu'
 # purposes            | there if this succeeds                      | Debian packages              | what for
 needs='
-run test cross bench-gpu | command -v cc                               | gcc libc6-dev                | a C compiler, which Rust links with
-run test cross bench-gpu | make --version                              | make                         | make
-run test cross        | m4 --version                                | m4                           | m4, for the build of GMP below the verified reference
-cross                 | python3 -c "import venv, ensurepip"         | python3 python3-venv         | Python with virtual environments, for NumPy and SciPy
-test                  | ls /usr/share/vulkan/icd.d/lvp_icd*.json && grep -q libvulkan.so.1 /etc/ld.so.cache | libvulkan1 mesa-vulkan-drivers | software Vulkan, for the tests of the GPU kernels
-bench-gpu             | grep -q libvulkan.so.1 /etc/ld.so.cache | libvulkan1 | the loader of Vulkan drivers, of which the graphics card brings its own
+BUILD                 | command -v cc                               | gcc libc6-dev                | a C compiler, which Rust links with
+BUILD                 | make --version                              | make                         | make
+BUILD                 | m4 --version                                | m4                           | m4, for the build of GMP below the verified reference
+cross book notebooks bench | python3 -c "import venv, ensurepip"    | python3 python3-venv         | Python with virtual environments, for NumPy, SciPy, PyTorch, Jupyter
+bench                 | command -v g++                              | g++                          | a C++ compiler, for what PyTorch compiles
+bench                 | ls "$(python3 -c "import sysconfig; print(sysconfig.get_path(\"include\"))")/Python.h" | python3-dev | headers of Python, for the same
+bench-gpu             | grep -q libvulkan.so.1 /etc/ld.so.cache     | libvulkan1                   | the loader of Vulkan drivers, of which the graphics card brings its own
+display window        | ls /usr/lib/*/libxkbcommon-x11.so.0         | libxkbcommon-x11-0 libxcursor1 libxi6 libxrandr2 libgl1 libegl1 | what a window of the explorer loads: keyboards, pointers, OpenGL
+window test headless  | ls /usr/share/vulkan/icd.d/lvp_icd*.json && grep -q libvulkan.so.1 /etc/ld.so.cache | libvulkan1 mesa-vulkan-drivers | software Vulkan, for tests of the GPU kernels and pictures of the explorer
+window                | ls /usr/lib/*/dri/swrast_dri.so             | libgl1-mesa-dri              | OpenGL on the processor
+window                | command -v Xvfb                             | xvfb                         | a virtual display
+window                | command -v xdotool                          | xdotool                      | keys and a pointer for it
+window                | command -v import                           | imagemagick                  | pictures of it
 check                 | python3 --version                           | python3                      | Python, for the checks of the repository
 check                 | git --version                               | git                          | git, which lists the files of the repository
 '
+needs=${needs//BUILD/$builds}
 
 if [ $# -eq 0 ]; then
     echo "usage: $0 PURPOSE...    purposes: $(cut -d'|' -f1 <<<"$needs" | tr ' ' '\n' | sort -u | xargs)" >&2
@@ -36,14 +46,14 @@ rust_is_there() {
     found=$(rustc --version 2>/dev/null | awk '{ print $2 }') && [ -n "$found" ] &&
         [ "$(printf '%s\n' "$wanted" "${found%%-*}" | sort -V | head -n 1)" = "$wanted" ]
 }
-case " $* " in
-    *' run '* | *' test '* | *' cross '* | *' bench-gpu '*)
+for purpose in "$@"; do
+    if grep -qw -- "$purpose" <<<"$builds"; then
         if ! command -v cargo >/dev/null || ! rust_is_there; then
             echo "setup: needs Rust $wanted or later (cargo and rustc), found: $(rustc --version 2>/dev/null || echo none)" >&2
             exit 1
         fi
-        ;;
-esac
+    fi
+done
 
 missing=()
 reasons=()

@@ -7,10 +7,24 @@
 //! - [`report`]: comparison of two tensors, as text and as data;
 //! - [`generate`]: score differences and whole problems for property tests;
 //! - [`statistics`]: what a sample of errors proves;
+//! - [`smoothness`]: how smoothly a quantity follows a sweep;
 //! - [`wrong`]: engines with one mistake each, to see that the suite catches it.
 //!
 //! Terms are those of `contattn_core`: node, segment, rule, window, sink, L and R of a segment, P, Z, w, o, lse, b. A *bound*
 //! is an exact value with what is allowed around it; a *strand* is a segment, a part of one, or a piece of constant curve.
+//!
+//! # What is checked
+//!
+//! Whatever an engine computes has to be these numbers, within a bound on the rounding errors of any sensible way to add them up:
+//!
+//! ```text
+//!        ∫ e^a(s) v(s) ds                                       ∫ e^a(s) N_i(s) ds
+//! o  =  ──────────────────     lse = log ∫ e^a(s) ds     w_i = ────────────────────     b_i = log ∫ e^a(s) N_i(s) ds - a_i
+//!          ∫ e^a(s) ds                                             ∫ e^a(s) ds
+//! ```
+//!
+//! over the window of each query, a(s) = scale (q · k(s)) the score curve and N_i the hat function of node i; and the derivatives
+//! of g · o + g_lse lse by q, k, v and the durations.
 //!
 //! # An engine from outside
 //!
@@ -98,6 +112,7 @@ pub mod generate;
 pub mod golden;
 pub mod oracle;
 pub mod report;
+pub mod smoothness;
 pub mod statistics;
 pub mod suite;
 pub mod wrong;

@@ -1,11 +1,11 @@
 //! The command line as a whole: its subcommands and its front page of help.
 
-#[cfg(any(feature = "reference", feature = "gpu"))]
-use crate::bench;
 use crate::context::Context;
 #[cfg(feature = "gpu")]
 use crate::devices;
-use crate::{attend, compare, engines, exit, formats, golden, grad, heads};
+#[cfg(feature = "explorer")]
+use crate::explore;
+use crate::{attend, bench, compare, engines, exit, formats, golden, grad, heads};
 #[cfg(feature = "reference")]
 use crate::{phi, taylor, verify};
 use clap::{Parser, Subcommand};
@@ -39,8 +39,9 @@ pub(crate) enum Command {
     Taylor(taylor::Args),
     #[cfg(feature = "reference")]
     Verify(verify::Args),
-    #[cfg(any(feature = "reference", feature = "gpu"))]
     Bench(bench::Args),
+    #[cfg(feature = "explorer")]
+    Explore(explore::Args),
 }
 
 impl Command {
@@ -65,8 +66,9 @@ impl Command {
             Command::Taylor(args) => taylor::run(args, context),
             #[cfg(feature = "reference")]
             Command::Verify(args) => verify::run(args, context),
-            #[cfg(any(feature = "reference", feature = "gpu"))]
             Command::Bench(args) => bench::run(args, context),
+            #[cfg(feature = "explorer")]
+            Command::Explore(args) => explore::run(args, context),
         }
     }
 }

@@ -9,6 +9,9 @@ use contattn_cpu::{Plain, Tiled};
 use serde::Serialize;
 use std::process::ExitCode;
 
+/// Makes an engine, on the adapter of a name where it uses one.
+type Opening = fn(Option<&str>) -> Result<Box<dyn Engine>, EngineError>;
+
 /// An engine that this build has.
 struct Entry {
     /// name on the command line
@@ -16,7 +19,7 @@ struct Entry {
     /// one line for help
     about: &'static str,
     /// makes it, on the adapter of a name where it uses one; fails where the machine lacks something
-    open: fn(Option<&str>) -> Result<Box<dyn Engine>, EngineError>,
+    open: Opening,
     /// whether it uses an adapter
     has_adapters: bool,
 }

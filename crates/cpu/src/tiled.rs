@@ -1,4 +1,4 @@
-//! The tiled engine: SIMD kernels in f32, the fast twin of [`plain`](crate::plain).
+//! The tiled engine: SIMD kernels in f32, the fast twin of [`plain`](crate::plain), for every rule but Taylor of order 2 and more.
 //!
 //! - [`simd`]: vectors, instruction sets and the choice between them;
 //! - `elementary`, `segment`, `product`: e^x, the rules and the matrix products on vectors, each with its error;
@@ -15,6 +15,8 @@ pub mod simd;
 
 mod backward;
 mod cache;
+mod ceilings;
+mod coefficients;
 mod decode;
 mod decoding;
 mod elementary;
@@ -27,9 +29,11 @@ mod operands;
 mod product;
 mod segment;
 mod sight;
+mod taylor;
 mod threads;
 
 pub use cache::Cache;
+pub use ceilings::{Ceilings, ceilings};
 pub use simd::{Isa, UnknownIsa};
 
 use crate::plain::Plain;
@@ -43,6 +47,7 @@ use head::{Durations, Head, MOST_LANES, Store};
 use sight::{Kind, Sights};
 use simd::{Backend, Kernel, Simd, VECTORS};
 use std::sync::Mutex;
+use taylor::Taylor;
 use threads::{Threads, Watch};
 
 /// What can be chosen about a [`Tiled`] engine.
@@ -178,14 +183,15 @@ impl Kernel for ForwardKernel<'_, '_> {
             Rule::Linear if self.call.spoilt => self.run_rule::<S, mistakes::Spoilt>(s),
             Rule::Step => self.run_rule::<S, segment::Step>(s),
             Rule::Trapezoid => self.run_rule::<S, segment::Trapezoid>(s),
-            Rule::Linear | Rule::Taylor(_) => self.run_rule::<S, segment::Linear>(s),
+            Rule::Linear => self.run_rule::<S, segment::Linear>(s),
+            Rule::Taylor(_) => self.run_rule::<S, Taylor>(s),
         }
     }
 }
 
 impl ForwardKernel<'_, '_> {
     #[inline(always)]
-    fn run_rule<S: Simd, R: segment::SegmentRule>(self, s: S) {
+    fn run_rule<S: Simd, R: forward::Weigh>(self, s: S) {
         let shape = self.call.problem.shape();
         let width = shape.value_dim.next_multiple_of(operands::MULTIPLE);
         let mut scratch = Scratch::new(s, shape.head_dim, width);
@@ -246,9 +252,14 @@ struct Forward {
 }
 
 impl Tiled {
+    /// Calls `body` with an engine on the threads that a call of about `work` multiplications is worth.
+    fn on<T: Send>(&self, work: u128, body: impl FnOnce(&Tiled) -> T + Send) -> T {
+        self.threads.run(work, |threads| body(&Tiled { threads: threads.clone(), ..*self }))
+    }
+
     fn forward_numbers(&self, call: &Call<'_>, monitor: &dyn Monitor) -> Result<Forward, EngineError> {
         let Shape { batch, heads, queries, value_dim, .. } = call.problem.shape();
-        let rows = batch as u128 * heads as u128 * queries as u128;
+        let rows = rows_of(batch, heads, queries);
         let mut o: Vec<f32> = reserve("o", rows * value_dim as u128)?;
         let mut sums: Vec<RowSum> = reserve("sums", rows)?;
         let mut lse: Vec<f64> = reserve("lse", rows)?;
@@ -341,7 +352,8 @@ impl Engine for Tiled {
 
     fn supports(&self, feature: Feature) -> bool {
         match feature {
-            Feature::Rule(rule) => matches!(rule, Rule::Linear | Rule::Step | Rule::Trapezoid),
+            Feature::Rule(Rule::Taylor(order)) => order <= 1,
+            Feature::Rule(Rule::Linear | Rule::Step | Rule::Trapezoid) => true,
             Feature::Weights | Feature::Bias => false,
             _ => true,
         }
@@ -349,11 +361,15 @@ impl Engine for Tiled {
 
     fn forward(&self, problem: &Problem<'_>, request: &Request, monitor: &dyn Monitor) -> Result<Output, EngineError> {
         self.check(problem, request)?;
-        let Shape { batch, heads, queries, value_dim, .. } = problem.shape();
+        let Shape { batch, heads, kv_heads, queries, keys, head_dim, value_dim } = problem.shape();
         let decodes = decoding::takes(problem);
-        let call = Call::new(problem, &self.threads, decodes)?;
-        let numbers =
-            if decodes { self.decode_numbers(&call, monitor)? } else { self.forward_numbers(&call, monitor)? };
+        let width = head_dim as u128 + value_dim as u128;
+        // Decoding waits for numbers to be read, each of which takes as long as some multiplications.
+        let rows = if decodes { 16 * batch as u128 * kv_heads as u128 } else { rows_of(batch, heads, queries) };
+        let numbers = self.on(rows * keys as u128 * width, |engine| {
+            let call = Call::new(problem, &engine.threads, decodes)?;
+            if decodes { engine.decode_numbers(&call, monitor) } else { engine.forward_numbers(&call, monitor) }
+        })?;
         let dtype = request.dtype(problem);
         // Beyond f32 no score is told apart from its neighbours; what is finite stays so.
         let largest = f64::from(f32::MAX);
@@ -375,15 +391,23 @@ impl Engine for Tiled {
         monitor: &dyn Monitor,
     ) -> Result<Gradient, EngineError> {
         self.check(problem, request)?;
-        let call = Call::new(problem, &self.threads, false)?;
-        let known = match saved.and_then(|saved| gradient::usable(&call, saved)) {
-            Some(known) => known,
-            // Progress is that of the gradient; the forward pass before it can be cancelled all the same.
-            None => self.forward_numbers(&call, &Silent(monitor))?,
-        };
-        let numbers = self.gradient_numbers(&call, upstream, &known, monitor)?;
+        let Shape { batch, heads, queries, keys, head_dim, value_dim, .. } = problem.shape();
+        let width = 3 * head_dim as u128 + 2 * value_dim as u128;
+        let numbers = self.on(rows_of(batch, heads, queries) * keys as u128 * width, |engine| {
+            let call = Call::new(problem, &engine.threads, false)?;
+            let known = match saved.and_then(|saved| gradient::usable(&call, saved)) {
+                Some(known) => known,
+                // Progress is that of the gradient; the forward pass before it can be cancelled all the same.
+                None => engine.forward_numbers(&call, &Silent(monitor))?,
+            };
+            engine.gradient_numbers(&call, upstream, &known, monitor)
+        })?;
         Ok(numbers.into_gradient(problem, request.dtype(problem)))
     }
+}
+
+fn rows_of(batch: usize, heads: usize, queries: usize) -> u128 {
+    batch as u128 * heads as u128 * queries as u128
 }
 
 /// Passes on cancellation, but not progress.

@@ -4,11 +4,14 @@
 use contattn_check::suite;
 use contattn_core::families::{Family, SinkKind};
 use contattn_core::{
-    Dtype, Engine, Layout, Open, Output, Problem, Request, Rule, Shape, Spec, Tensor, TensorName, Unattended, Upstream,
-    Window,
+    Dtype, Engine, Layout, Open, Output, Problem, Request, Rule, Shape, Spec, Tensor, TensorName, Timeline, Unattended,
+    Upstream, Window,
 };
 use contattn_cpu::tiled::{Isa, Options};
 use contattn_cpu::{Plain, Tiled};
+
+/// Every rule of the engine.
+const RULES: [Rule; 5] = [Rule::Linear, Rule::Step, Rule::Trapezoid, Rule::Taylor(0), Rule::Taylor(1)];
 
 fn engines(threads: Option<usize>) -> Vec<Tiled> {
     let open = |isa: Isa| Tiled::open(Options { isa: Some(isa), threads }).ok();
@@ -53,7 +56,11 @@ fn everything(engine: &dyn Engine, problem: &Problem<'_>) -> (Vec<f64>, Vec<f64>
     let upstream = Upstream::new(problem, g.view(TensorName::UpstreamOutput, Layout::Bhsd).unwrap(), None).unwrap();
     let gradient = engine.backward(problem, &upstream, None, &request, &Unattended).unwrap();
     let forward = numbers(&[&o, &lse]);
-    (forward, numbers(&[&gradient.dq, &gradient.dk, &gradient.dv, gradient.durations.as_ref().unwrap()]))
+    let mut gradients = numbers(&[&gradient.dq, &gradient.dk, &gradient.dv]);
+    gradients.extend(gradient.sink.iter().flat_map(|sink| numbers(&[&sink.dk, &sink.dv])));
+    // The Taylor rule has no durations.
+    gradients.extend(gradient.durations.iter().flat_map(|durations| durations.to_f64()));
+    (forward, gradients)
 }
 
 fn assert_close(what: &str, found: &[f64], expected: &[f64], tolerance: f64) {
@@ -75,10 +82,14 @@ fn sizes_beside_every_border() {
                 Shape { batch: 1, heads: 2, kv_heads: 1, queries, keys, head_dim: 3 + i % 7, value_dim: 1 + i % 10 };
             let family = if i % 2 == 0 { Family::Gauss } else { Family::IrregularTimes };
             let sample = family.sample(shape, Dtype::F32, i as u64).unwrap();
-            for rule in [Rule::Linear, Rule::Step, Rule::Trapezoid] {
-                for window in [Window::causal(), Window::full(), Window::sliding(5.3)] {
-                    for sink in [SinkKind::Zeros, SinkKind::Absent, SinkKind::Copy, SinkKind::Given] {
-                        let spec = Spec { rule, window: window.clone(), ..sample.spec() };
+            for rule in RULES {
+                let taylor = matches!(rule, Rule::Taylor(_));
+                for window in [Window::causal(), Window::full(), Window::sliding(if taylor { 5.0 } else { 5.3 })] {
+                    for sink in SinkKind::ALL {
+                        let mut spec = Spec { rule, window: window.clone(), ..sample.spec() };
+                        if taylor {
+                            spec.timeline = Timeline::Unit;
+                        }
                         let problem = sample.problem(sink, spec).unwrap();
                         let (forward, backward) = everything(&Plain::<f64>::new(), &problem);
                         for engine in &engines {
@@ -97,7 +108,8 @@ fn sizes_beside_every_border() {
 /// 1025 keys, and 1030 queries of 17 keys: many tiles, and many blocks.
 #[test]
 fn long_and_wide() {
-    for (queries, keys, head_dim) in [(1025, 1025, 16), (1030, 17, 80), (1, 70_000, 8), (60, 1025, 24)] {
+    for (queries, keys, head_dim) in [(1025, 1025, 16), (1030, 17, 80), (1, 70_000, 8), (5, 70_000, 8), (60, 1025, 24)]
+    {
         let shape = Shape { batch: 1, heads: 3, kv_heads: 1, queries, keys, head_dim, value_dim: 8 };
         let sample = Family::IrregularTimes.sample(shape, Dtype::F32, 5).unwrap();
         let problem = sample.problem(SinkKind::Zeros, sample.spec()).unwrap();
@@ -111,17 +123,28 @@ fn long_and_wide() {
     }
 }
 
+/// On problems large enough for more than one thread.
+fn assert_same_bits(problem: &Problem<'_>) {
+    let results: Vec<Vec<_>> = [1, 2, 7]
+        .map(|threads| engines(Some(threads)).iter().map(|engine| everything(engine, problem)).collect())
+        .into();
+    assert!(results.iter().all(|result| *result == results[0]));
+}
+
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {
     let shape = Shape { batch: 2, heads: 4, kv_heads: 2, queries: 400, keys: 500, head_dim: 24, value_dim: 8 };
     let sample = Family::IrregularTimes.sample(shape, Dtype::F32, 11).unwrap();
     for window in [Window::causal(), Window::sliding(40.0)] {
         let problem = sample.problem(SinkKind::Given, Spec { window, ..sample.spec() }).unwrap();
-        let results: Vec<Vec<_>> = [1, 2, 7]
-            .map(|threads| engines(Some(threads)).iter().map(|engine| everything(engine, &problem)).collect())
-            .into();
-        assert!(results.iter().all(|result| *result == results[0]));
+        assert_same_bits(&problem);
     }
+    let problem = sample.problem(SinkKind::Copy, Spec { rule: Rule::Taylor(1), ..Spec::default() }).unwrap();
+    assert_same_bits(&problem);
+    // One query, split by its keys.
+    let shape = Shape { batch: 1, heads: 4, kv_heads: 2, queries: 1, keys: 50_000, head_dim: 24, value_dim: 8 };
+    let sample = Family::IrregularTimes.sample(shape, Dtype::F32, 12).unwrap();
+    assert_same_bits(&sample.problem(SinkKind::Given, sample.spec()).unwrap());
 }
 
 /// Few queries against many keys take a way of their own: every rule, window and sink, masks and documents, NaN that is seen and
@@ -131,6 +154,7 @@ fn few_queries_against_many_keys() {
     use contattn_core::{Documents, Lower, Series, Upper};
     let mut windows = vec![Window::causal(), Window::full(), Window::sliding(300.3), Window::between(10.4, 2000.2)];
     windows.push(Window { lower: Lower::Start, upper: Upper::Query { offset: 0.5 } });
+    windows.extend([Window::sliding(700.0), Window::between(60.0, 1100.0)]);
     for (i, (queries, keys)) in [(1, 128), (2, 1025), (4, 2050), (1, 3073)].into_iter().enumerate() {
         let shape = Shape {
             batch: 2,
@@ -150,11 +174,14 @@ fn few_queries_against_many_keys() {
                 values[40 * shape[3] + 1] = f32::NAN;
                 sample.v = Tensor::new(shape, values.into()).unwrap();
             }
-            for rule in [Rule::Linear, Rule::Step, Rule::Trapezoid] {
+            for rule in RULES {
                 for window in &windows {
-                    for sink in [SinkKind::Zeros, SinkKind::Absent, SinkKind::Copy, SinkKind::Given] {
+                    for sink in SinkKind::ALL {
                         for masks in 0..3 {
                             let mut spec = Spec { rule, window: window.clone(), ..sample.spec() };
+                            if matches!(rule, Rule::Taylor(_)) {
+                                spec.timeline = Timeline::Unit;
+                            }
                             if masks == 1 {
                                 spec.key_mask = Some(Series::shared((0..keys).map(|k| k % 41 != 40).collect()));
                             }
@@ -162,7 +189,10 @@ fn few_queries_against_many_keys() {
                                 let ids = (0..keys).map(|k| i64::from(k > keys / 3)).collect();
                                 spec.documents = Some(Documents { keys: Series::shared(ids), queries: None });
                             }
-                            let problem = sample.problem(sink, spec).unwrap();
+                            let Ok(problem) = sample.problem(sink, spec) else {
+                                assert!(matches!(rule, Rule::Taylor(_)), "which refuses cut segments");
+                                continue;
+                            };
                             let request = Request { dtype: Some(Dtype::F64), ..Request::default() };
                             let exact = Plain::<f64>::new().forward(&problem, &request, &Unattended).unwrap();
                             for engine in engines(None) {
@@ -219,4 +249,45 @@ fn a_cache_answers_as_the_full_pass_does() {
         }
     }
     assert!(cache.append(&v, &k).is_err(), "widths are checked");
+}
+
+/// Scores with a single peak, and alternating ones, of every height: under Taylor of order 1 the largest exponent lies far below the
+/// largest score, and every row must stay what it is.
+#[test]
+fn taylor_is_anchored_at_its_own_exponents() {
+    for height in [0.0, 1.0, 80.0, 300.0, 1e4, 1e7, 1e30, -1e30] {
+        for period in [2, 50, 1000] {
+            for sink in SinkKind::ALL {
+                let shape = Shape { batch: 1, heads: 1, kv_heads: 1, queries: 90, keys: 90, head_dim: 8, value_dim: 8 };
+                let mut sample = Family::Gauss.sample(shape, Dtype::F32, 9).unwrap();
+                // Channel 0 of the queries is 1, that of the keys the height.
+                let change = |t: &Tensor, number: &dyn Fn(usize) -> f64| {
+                    let mut values = t.to_f64();
+                    values.iter_mut().step_by(8).enumerate().for_each(|(row, x)| *x = number(row));
+                    Tensor::from_f64(t.shape().to_vec(), Dtype::F32, values).unwrap()
+                };
+                sample.q = change(&sample.q, &|_| 1.0);
+                sample.k = change(&sample.k, &|row| if (row + 40) % period == 0 { height } else { 0.0 });
+                for rule in [Rule::Taylor(0), Rule::Taylor(1)] {
+                    for window in [Window::causal(), Window::full(), Window::sliding(7.0)] {
+                        let spec = Spec { rule, window, scale: contattn_core::Scale::Value(1.0), ..sample.spec() };
+                        let problem = sample.problem(sink, spec).unwrap();
+                        let (forward, _) = everything(&Plain::<f64>::new(), &problem);
+                        for engine in engines(Some(1)) {
+                            let what = format!("{} {rule}, height {height}, period {period}, {sink:?}", engine.isa());
+                            let (found, gradient) = everything(&engine, &problem);
+                            assert!(gradient.iter().all(|x| x.is_finite()), "{what}");
+                            // Scores are good to u of their size.
+                            let tolerance = 1e-5 + 4e-7 * height.abs().min(1e6);
+                            for (at, (a, b)) in found.iter().zip(&forward).enumerate() {
+                                let close = a == b || (a - b).abs() <= tolerance * (1.0 + b.abs());
+                                assert!(height.abs() > 1e6 || close, "{what}, element {at}: {a} instead of {b}");
+                                assert!(a.is_finite() == b.is_finite(), "{what}, element {at}: {a} instead of {b}");
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
 }

@@ -6,6 +6,11 @@ pub type Color = (u8, u8, u8);
 /// The colour of a cell that holds no number: masked, not visible, or not finite.
 pub const MASKED: Color = (225, 225, 222);
 
+/// Colours of series, in the order in which a chart gives them out: those of Okabe and Ito, which colour-blind readers tell apart,
+/// without black (axes) and yellow (too faint on white).
+pub const PALETTE: [Color; 7] =
+    [(0, 114, 178), (213, 94, 0), (0, 158, 115), (204, 121, 167), (230, 159, 0), (86, 180, 233), (110, 110, 110)];
+
 /// A map from numbers to colours, with the real range of what it shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ColorScale {

@@ -1,12 +1,9 @@
 //! A matrix as cells of colour.
 
-use crate::canvas::text_width;
-use crate::color::{ColorScale, MASKED};
-use crate::{FigureError, drawing};
-use plotters::coord::Shift;
-use plotters::prelude::{DrawingArea, DrawingBackend, RGBColor, Rectangle, Text};
-use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{Color as _, FontTransform, IntoFont, TextStyle};
+use crate::FigureError;
+use crate::color::ColorScale;
+use crate::picture::{Anchor, Picture, Shape};
+use crate::text::text_width;
 
 /// Numbers in row-major order. NaN and infinities are cells that hold no number.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,7 +71,7 @@ pub struct Heatmap {
 }
 
 pub(crate) const TITLE: u32 = 18;
-const LABEL: f64 = 13.0;
+const LABEL: f64 = 12.0;
 
 impl Heatmap {
     /// A map without names, its cells as large as fit a side of about 200 pixels, but at least one pixel for every cell up to 1024.
@@ -128,51 +125,36 @@ impl Heatmap {
         (width + left, height + top + TITLE)
     }
 
-    pub(crate) fn draw<DB: DrawingBackend>(
-        &self,
-        area: &DrawingArea<DB, Shift>,
-        scale: &ColorScale,
-    ) -> Result<(), FigureError> {
+    pub(crate) fn picture(&self, scale: &ColorScale) -> Picture {
+        const DARK: (u8, u8, u8) = (40, 40, 40);
         let ((width, height), (left, above)) = (self.field(), self.margins());
-        let (left, top) = (left as i32, (above + TITLE) as i32);
-        let title = TextStyle::from(("sans-serif", 15.0).into_font());
-        area.draw(&Text::new(self.title.as_str(), (left, 1), title)).map_err(drawing)?;
+        let size = self.size();
+        let mut picture = Picture::new(size.0, size.1);
+        let (left, top) = (f64::from(left), f64::from(above + TITLE));
+        picture.text((left, 8.5), self.title.as_str(), 14.0, DARK, Anchor::Start);
         let (rows, columns) = self.matrix.shape();
-        // One box for each cell, or for each pixel where cells are smaller than that.
+        // One cell of the picture for each of the matrix, or for each unit where cells are smaller than that.
         let (down, across) = (rows.min(height as usize), columns.min(width as usize));
-        let edge = |i: usize, of: usize, pixels: u32| (i * pixels as usize / of) as i32;
+        let block = |i: usize, of: usize, n: usize| i * n / of..((i + 1) * n / of).max(i * n / of + 1);
+        let mut pixels = Vec::with_capacity(3 * down * across);
         for y in 0..down {
             for x in 0..across {
-                let block = |i: usize, of: usize, n: usize| i * n / of..((i + 1) * n / of).max(i * n / of + 1);
-                let value = self.matrix.block(block(y, down, rows), block(x, across, columns));
-                let (r, g, b) = scale.color(value);
-                let corners = [
-                    (left + edge(x, across, width), top + edge(y, down, height)),
-                    (left + edge(x + 1, across, width), top + edge(y + 1, down, height)),
-                ];
-                area.draw(&Rectangle::new(corners, RGBColor(r, g, b).filled())).map_err(drawing)?;
+                let (r, g, b) = scale.color(self.matrix.block(block(y, down, rows), block(x, across, columns)));
+                pixels.extend([r, g, b]);
             }
         }
-        let frame = [(left - 1, top - 1), (left + width as i32, top + height as i32)];
-        area.draw(&Rectangle::new(frame, RGBColor(120, 120, 120).stroke_width(1))).map_err(drawing)?;
-        let label = || TextStyle::from(("sans-serif", LABEL).into_font());
-        let center = |i: usize, of: usize, pixels: u32| ((2 * i + 1) * pixels as usize / (2 * of)) as i32;
+        let size = (f64::from(width), f64::from(height));
+        picture.shapes.push(Shape::Image { at: (left, top), size, columns: across as u32, pixels });
+        picture.frame((left - 1.0, top - 1.0), (size.0 + 2.0, size.1 + 2.0), (120, 120, 120));
+        let center = |i: usize, of: usize, length: f64| (i as f64 + 0.5) * length / of as f64;
         for (i, name) in self.row_labels.iter().take(rows).enumerate() {
-            let style = label().pos(Pos::new(HPos::Right, VPos::Center));
-            let at = (left - 5, top + center(i, rows, height));
-            area.draw(&Text::new(name.as_str(), at, style)).map_err(drawing)?;
+            let at = (left - 5.0, top + center(i, rows, size.1));
+            picture.text(at, name.as_str(), LABEL, DARK, Anchor::End);
         }
         for (i, name) in self.column_labels.iter().take(columns).enumerate() {
-            let font = ("sans-serif", LABEL).into_font().transform(FontTransform::Rotate270);
-            let style = TextStyle::from(font).pos(Pos::new(HPos::Left, VPos::Center));
-            let at = (left + center(i, columns, width), top - 5);
-            area.draw(&Text::new(name.as_str(), at, style)).map_err(drawing)?;
+            let at = (left + center(i, columns, size.0), top - 5.0);
+            picture.text_upwards(at, name.as_str(), LABEL, DARK, Anchor::Start);
         }
-        Ok(())
+        picture
     }
-}
-
-/// The swatch that explains [`MASKED`] in legends.
-pub(crate) fn masked() -> RGBColor {
-    RGBColor(MASKED.0, MASKED.1, MASKED.2)
 }

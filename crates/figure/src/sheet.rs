@@ -1,14 +1,11 @@
 //! Heat maps side by side, in groups that share a colour scale.
 
-use crate::canvas::text_width;
-use crate::color::ColorScale;
-use crate::heatmap::{Heatmap, masked};
-use crate::text::number;
-use crate::{Figure, FigureError, drawing};
-use plotters::coord::Shift;
-use plotters::prelude::{DrawingArea, DrawingBackend, RGBColor, Rectangle, Text};
-use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{Color as _, IntoFont, TextStyle};
+use crate::Figure;
+use crate::color::{ColorScale, MASKED};
+use crate::heatmap::Heatmap;
+use crate::picture::{Anchor, Paint, Picture, Shape};
+use crate::table::Row;
+use crate::text::{number, text_width};
 
 /// Maps of one quantity, drawn with one scale and a colour bar.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,9 +34,11 @@ const HEADER: u32 = 58;
 const ROW_TITLE: u32 = 24;
 const GAP: u32 = 14;
 const BAR: u32 = 100;
-const TITLE: f64 = 24.0;
-const CAPTION: f64 = 15.0;
-const LABEL: f64 = 18.0;
+const TITLE: f64 = 20.0;
+const CAPTION: f64 = 13.0;
+const LABEL: f64 = 15.0;
+const TICK: f64 = 12.0;
+const DARK: (u8, u8, u8) = (40, 40, 40);
 
 impl Group {
     fn size(&self) -> (u32, u32) {
@@ -54,49 +53,39 @@ impl Group {
         if self.label.is_empty() { 0 } else { ROW_TITLE }
     }
 
-    fn draw<DB: DrawingBackend>(&self, area: &DrawingArea<DB, Shift>, x: u32, y: u32) -> Result<(), FigureError> {
-        let label = TextStyle::from(("sans-serif", LABEL).into_font());
-        area.draw(&Text::new(self.label.as_str(), (x as i32, y as i32 + 2), label)).map_err(drawing)?;
-        let mut left = x;
-        let (mut top_of_field, mut height_of_field) = (y + self.label_height(), 120);
+    fn draw(&self, picture: &mut Picture, x: u32, y: u32) {
+        picture.text((f64::from(x), f64::from(y) + 10.0), self.label.as_str(), LABEL, DARK, Anchor::Start);
+        let (mut left, top) = (x, y + self.label_height());
+        let (mut top_of_field, mut height_of_field) = (top, 120);
         for map in &self.maps {
             let (width, height) = map.size();
-            let corner = (left as i32, (y + self.label_height()) as i32);
-            map.draw(&area.clone().shrink(corner, (width, height)), &self.scale)?;
+            picture.place(map.picture(&self.scale), (f64::from(left), f64::from(top)));
             left += width + GAP;
             height_of_field = map.field().1;
-            top_of_field = y + self.label_height() + height - height_of_field;
+            top_of_field = top + height - height_of_field;
         }
-        self.draw_bar(area, left as i32, top_of_field as i32, height_of_field.max(80) as i32)
+        self.draw_bar(picture, f64::from(left), f64::from(top_of_field), height_of_field.max(80));
     }
 
     /// The colour bar with its real range, five ticks, and the colour of cells without a number.
-    fn draw_bar<DB: DrawingBackend>(
-        &self,
-        area: &DrawingArea<DB, Shift>,
-        x: i32,
-        y: i32,
-        height: i32,
-    ) -> Result<(), FigureError> {
-        const WIDTH: i32 = 14;
-        let height = height - 22; // room for the swatch below
-        for step in 0..height {
-            let t = 1.0 - (f64::from(step) + 0.5) / f64::from(height);
+    fn draw_bar(&self, picture: &mut Picture, x: f64, y: f64, height: u32) {
+        const WIDTH: f64 = 14.0;
+        let steps = height - 22; // room for the swatch below
+        let pixels = (0..steps).flat_map(|step| {
+            let t = 1.0 - (f64::from(step) + 0.5) / f64::from(steps);
             let (r, g, b) = self.scale.color(self.scale.value(t));
-            let slice = [(x, y + step), (x + WIDTH, y + step + 1)];
-            area.draw(&Rectangle::new(slice, RGBColor(r, g, b).filled())).map_err(drawing)?;
-        }
-        let frame = [(x - 1, y - 1), (x + WIDTH, y + height)];
-        area.draw(&Rectangle::new(frame, RGBColor(120, 120, 120).stroke_width(1))).map_err(drawing)?;
-        let tick = || TextStyle::from(("sans-serif", 13.0).into_font()).pos(Pos::new(HPos::Left, VPos::Center));
+            [r, g, b]
+        });
+        let size = (WIDTH, f64::from(steps));
+        picture.shapes.push(Shape::Image { at: (x, y), size, columns: 1, pixels: pixels.collect() });
+        picture.frame((x - 1.0, y - 1.0), (size.0 + 2.0, size.1 + 2.0), (120, 120, 120));
         for i in 0..=4 {
             let t = f64::from(i) / 4.0;
-            let at = (x + WIDTH + 5, y + ((1.0 - t) * f64::from(height)) as i32);
-            area.draw(&Text::new(number(self.scale.value(t)), at, tick())).map_err(drawing)?;
+            let at = (x + WIDTH + 5.0, y + (1.0 - t) * size.1);
+            picture.text(at, number(self.scale.value(t)), TICK, DARK, Anchor::Start);
         }
-        let swatch = [(x, y + height + 10), (x + WIDTH, y + height + 22)];
-        area.draw(&Rectangle::new(swatch, masked().filled())).map_err(drawing)?;
-        area.draw(&Text::new("not visible", (x + WIDTH + 5, y + height + 16), tick())).map_err(drawing)
+        picture.rectangle((x, y + size.1 + 10.0), (WIDTH, 12.0), Paint::solid(MASKED));
+        picture.text((x + WIDTH + 5.0, y + size.1 + 16.0), "not visible", TICK, DARK, Anchor::Start);
     }
 }
 
@@ -114,23 +103,45 @@ impl Figure for Sheet {
         (width + 2 * MARGIN, height + HEADER + MARGIN)
     }
 
-    fn draw<DB: DrawingBackend>(&self, area: &DrawingArea<DB, Shift>) -> Result<(), FigureError> {
-        area.fill(&RGBColor(255, 255, 255)).map_err(drawing)?;
-        let title = TextStyle::from(("sans-serif", TITLE).into_font());
-        let caption = TextStyle::from(("sans-serif", CAPTION).into_font()).color(&RGBColor(90, 90, 90));
-        let margin = MARGIN as i32;
-        area.draw(&Text::new(self.title.as_str(), (margin, 8), title)).map_err(drawing)?;
-        area.draw(&Text::new(self.caption.as_str(), (margin, 38), caption)).map_err(drawing)?;
+    fn picture(&self) -> Picture {
+        let (width, height) = self.size();
+        let mut picture = Picture::new(width, height);
+        let margin = f64::from(MARGIN);
+        picture.text((margin, 20.0), self.title.as_str(), TITLE, DARK, Anchor::Start);
+        picture.text((margin, 44.0), self.caption.as_str(), CAPTION, (90, 90, 90), Anchor::Start);
         let mut y = HEADER;
         for row in &self.rows {
             let mut x = MARGIN;
             for group in row {
-                group.draw(area, x, y)?;
+                group.draw(&mut picture, x, y);
                 x += group.size().0;
             }
             y += row_size(row).1 + GAP;
         }
-        Ok(())
+        picture
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        let mut rows = Vec::new();
+        for group in self.rows.iter().flatten() {
+            for map in &group.maps {
+                let columns = map.matrix.shape().1;
+                let panel = if group.label.is_empty() { &self.title } else { &group.label };
+                let name = |names: &[String], i: usize| names.get(i).cloned().unwrap_or_default();
+                rows.extend(map.matrix.values().iter().enumerate().map(|(i, value)| Row {
+                    panel: panel.clone(),
+                    series: map.title.clone(),
+                    kind: "cell",
+                    x: Some((i % columns) as f64),
+                    y: Some((i / columns) as f64),
+                    value: Some(*value),
+                    x_name: name(&map.column_labels, i % columns),
+                    y_name: name(&map.row_labels, i / columns),
+                    ..Row::default()
+                }));
+            }
+        }
+        rows
     }
 }
 
@@ -162,7 +173,7 @@ mod tests {
         let mut reader = ::png::Decoder::new(std::io::Cursor::new(&bytes)).read_info().unwrap();
         let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
         let info = reader.next_frame(&mut pixels).unwrap();
-        assert_eq!((info.width, info.height), sheet.size());
+        assert_eq!((info.width, info.height), (2 * sheet.size().0, 2 * sheet.size().1));
         let map = &sheet.rows[0][0].maps[0];
         let (width, height) = map.size();
         let (field_width, field_height) = map.field();
@@ -171,7 +182,7 @@ mod tests {
             for column in 0..4 {
                 let x = left + column * map.cell + map.cell / 2;
                 let y = top + row * map.cell + map.cell / 2;
-                let at = ((y * info.width + x) * 3) as usize;
+                let at = ((2 * y * info.width + 2 * x) * 3) as usize;
                 let found = (pixels[at], pixels[at + 1], pixels[at + 2]);
                 let value = map.matrix.values()[(row * 4 + column) as usize];
                 assert_eq!(found, sheet.rows[0][0].scale.color(value), "row {row}, column {column}");

@@ -121,7 +121,7 @@ pub(crate) const SMALLEST: f32 = f32::from_bits((127 - 60) << 23);
 pub(crate) const LARGEST: f32 = f32::from_bits((127 + 100) << 23);
 
 /// What kernels have been seen to do wrong. Tests plant each, to see that it is caught; the shaders name them by number.
-#[allow(dead_code)] // asked for by tests and the build script
+#[allow(dead_code)] // the build script and the tests count by it
 pub(crate) const MISTAKES: usize = 6;
 
 /// Nodes that a thread sweeps.

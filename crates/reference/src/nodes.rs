@@ -1,6 +1,6 @@
 //! Route "nodes": equations (9) to (11). Each segment gives (L, R) to its nodes, and o is a softmax with bias.
 //!
-//! Proofs: `attention_nodes`, `eq11_window`, `eq9`, `eq11`.
+//! Proofs: `attention_nodes`, `eq11_window`, `eq11_visible`, `eq9`, `eq11`.
 
 mod share;
 mod taylor;

@@ -104,6 +104,19 @@ pub struct Measured {
     pub to: f64,
 }
 
+/// Both sides of a comparison: digits that are proven, and how far off the number can be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Sides {
+    /// on which inputs
+    pub instance: String,
+    /// which number
+    pub what: String,
+    /// the left side's enclosure
+    pub left: String,
+    /// the right side's
+    pub right: String,
+}
+
 /// What came of a theorem.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
@@ -131,6 +144,8 @@ pub struct Verdict {
     pub exact: Option<bool>,
     /// orders and other measured numbers
     pub measured: Vec<Measured>,
+    /// both sides of some comparisons, of different instances
+    pub sides: Vec<Sides>,
     /// whether it held everywhere
     pub holds: bool,
     /// the first thing that failed; empty where nothing did
@@ -184,6 +199,7 @@ impl Theorem {
             widest_log2: log.widest.is_finite().then_some(log.widest),
             exact: log.exact,
             measured: log.measured,
+            sides: log.sides,
             // A theorem that was tried on nothing says nothing.
             holds: log.failure.is_none() && log.comparisons > 0,
             detail: log.failure.unwrap_or_default(),

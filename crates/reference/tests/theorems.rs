@@ -109,3 +109,21 @@ fn proofs_that_are_named_exist() {
         assert!(theorem.proof.is_none_or(|name| names.contains(name)), "{}: {:?}", theorem.id, theorem.proof);
     }
 }
+
+/// Verdicts show both sides of what was compared, with the digits that were proven; they agree as far as a double can tell.
+#[test]
+fn both_sides_are_told() {
+    let read = |text: &str| text.split(" +- ").next().unwrap().parse::<f64>().unwrap();
+    let mut told = 0;
+    for theorem in all() {
+        let verdict = theorem.verify(&Effort { rounds: 2, ..Effort::default() }, &Unattended).unwrap();
+        told += usize::from(!verdict.sides.is_empty());
+        for sides in &verdict.sides {
+            let (left, right) = (read(&sides.left), read(&sides.right));
+            assert!((left - right).abs() <= 1e-15 * left.abs().max(1e-10), "{}: {sides:?}", theorem.id);
+        }
+        let instances: HashSet<&str> = verdict.sides.iter().map(|sides| sides.instance.as_str()).collect();
+        assert_eq!(instances.len(), verdict.sides.len(), "{}", theorem.id);
+    }
+    assert!(told >= 20, "{told}");
+}

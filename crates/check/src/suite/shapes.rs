@@ -59,7 +59,7 @@ fn widths(trial: &mut Trial<'_>) {
 /// Equal scores and one value of 1 among zeros, so that each segment's share of o is plain to see, at every place in turn.
 fn tile_borders(trial: &mut Trial<'_>) {
     let Some(dtype) = trial.dtype() else { return };
-    for rule in trial.rules(&[Rule::Linear, Rule::Step, Rule::Trapezoid]) {
+    for rule in trial.rules(&RULES) {
         let mut small = gauss(shape(1, 300, 2, 30), dtype, 9, Spec { rule, window: Window::full(), ..Spec::default() });
         // Column c marks every tenth node, c of them further on: together they mark each node once.
         let marks = (0..300 * 30).map(|at| f64::from(u8::from(at / 30 % 30 == at % 30)));
@@ -68,9 +68,11 @@ fn tile_borders(trial: &mut Trial<'_>) {
             Err(error) => return trial.judge(false, "marked values", "problem", || error.to_string()),
         };
         trial.check_both(&format!("{rule}, 300 nodes"), &small);
-        let mut random = gauss(shape(2, 257, 8, 4), dtype, 10, Spec { rule, ..Spec::default() });
-        random.sink = SinkKind::Given;
-        trial.check_both(&format!("{rule}, 257 nodes"), &random);
+        for queries in [2, 7] {
+            let mut random = gauss(shape(queries, 257, 8, 4), dtype, 10, Spec { rule, ..Spec::default() });
+            random.sink = SinkKind::Given;
+            trial.check_both(&format!("{rule}, {queries} queries, 257 nodes"), &random);
+        }
     }
 }
 

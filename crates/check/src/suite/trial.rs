@@ -74,9 +74,21 @@ impl<'e> Trial<'e> {
         self.dtypes().first().copied()
     }
 
-    /// Those of some rules that the engine has.
+    /// Those of some rules that the engine has. Where it lacks a Taylor order, the highest one below that it has stands in.
     pub(super) fn rules(&mut self, rules: &[Rule]) -> Vec<Rule> {
-        rules.iter().copied().filter(|&rule| self.supports(Feature::Rule(rule))).collect()
+        let mut have = Vec::new();
+        for &rule in rules {
+            let lower = match rule {
+                Rule::Taylor(order) => (0..order).rev().map(Rule::Taylor).find(|&rule| self.has(rule)),
+                _ => None,
+            };
+            have.extend(if self.supports(Feature::Rule(rule)) { Some(rule) } else { lower });
+        }
+        have
+    }
+
+    fn has(&self, rule: Rule) -> bool {
+        self.engine.supports(Feature::Rule(rule))
     }
 
     /// Whether the engine has a feature; where not it is noted.

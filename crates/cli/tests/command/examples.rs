@@ -19,7 +19,6 @@ const SUBCOMMANDS: &[&str] = &[
     "taylor",
     #[cfg(feature = "reference")]
     "verify",
-    #[cfg(any(feature = "reference", feature = "gpu"))]
     "bench",
 ];
 
@@ -28,6 +27,7 @@ const NESTED: &[&str] = &[
     "golden check",
     #[cfg(feature = "reference")]
     "golden write",
+    "bench cpu",
     #[cfg(feature = "reference")]
     "bench reference",
     #[cfg(feature = "gpu")]
@@ -96,7 +96,7 @@ fn help_is_complete() {
     for code in ["0 ", "1 ", "2 ", "3 ", "130 "] {
         assert!(front.contains(&format!("\n  {code}")), "{front}");
     }
-    for long in ["attend --help", "grad --help", "compare --help", "golden check --help"] {
+    for long in ["attend --help", "grad --help", "compare --help", "golden check --help", "bench cpu --help"] {
         let help = desk.ok(long);
         assert!(help.contains("Exit codes:") && help.contains("Examples:"));
         for line in help.lines() {

@@ -197,7 +197,7 @@ impl<T: Real> Row<T> {
     /// P_j = what node j gets of all terms, Z = sum P_j, w_j = P_j / Z, lse = log Z, b_j = log P_j - a_j.
     ///
     /// Proofs: `eq9_rearrange`, `eq9_numerator`, `eq9_denominator`, `P_nonneg`, `P_pos_left`, `P_pos_right`, `Z_pos`,
-    /// `weights_nonneg`, `weights_sum_one`, `P_pos_full`.
+    /// `weights_nonneg`, `weights_pos`, `weights_sum_one`, `P_pos_full`.
     fn segments(&mut self, rule: Rule, interval: Interval, nodes: &Nodes, want_bias: bool) {
         let mut terms: Vec<Term<T>> = interval.pieces(nodes).map(|piece| self.term(rule, piece)).collect();
         let anchor = anchor(&terms);

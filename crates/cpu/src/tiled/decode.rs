@@ -1,33 +1,38 @@
 //! Few queries against many keys: head_dim on lanes, keys split into runs that merge.
 //!
 //! ```text
-//! for each run of segments, for each row:
-//!     S_j = q . k_j                       head_dim on lanes; the rows of a group of heads take a run while it is in a near cache
-//!     m = max S, E = e^(S - m)            keys on lanes from here
+//! for each run of segments, for each tile of it, for each row that reads it:
+//!     S_j = q . k_j                       head_dim on lanes, eight keys at once
+//!     m' = max(m, S), E = e^(S - m')      keys on lanes from here
 //!     (L, R) of x = S_j - S_{j-1}         the neighbour is the number before in memory
-//!     P_j = R_j + L_{j+1}, Z = sum mass
-//!     O = sum P_j v_j                     value width on lanes
+//!     P_j = R_j + L_{j+1}, Z += mass      R of the last node is carried to the next tile
+//!     O = O e^(m - m') + sum P_j v_j      value width on lanes
 //! merge the runs of a row in time order, beginning with its cut segments, held curve and the segment of its sink
 //! ```
 //!
 //! Keys and values are read once, where they lie; that they are finite shows in the result, and where it is not, the plain engine
-//! takes the row. Runs have the same length for every number of threads.
+//! takes the row. Runs have the same length for every number of threads, and tiles lie on one grid.
 
-use super::elementary::exp;
-use super::forward::{NOTHING, RowSum, in_range, row_pieces};
+mod segments;
+mod taylor;
+
+use super::forward::single::{row_pieces, single_score};
+use super::forward::{NOTHING, RowSum, TINY_QUERY, in_range};
 use super::head::Head;
-use super::operands::{is_finite, read_row};
-use super::segment::SegmentRule;
+use super::operands::{Rows, is_finite, read_row};
 use super::sight::Kind;
-use super::simd::Simd;
+use super::simd::{KEYS, Routine, Simd};
+use contattn_core::Rule;
 
-/// Segments in a run.
-pub(crate) const RUN: usize = 1024;
-/// Keys whose scores are taken at once.
-const KEYS: usize = 8;
+/// Segments in a tile: their scores are a small table, and as many rows of K, then of V, are read in a stream.
+pub(crate) const TILE: usize = 256;
+/// Segments in a run: tiles of them.
+pub(crate) const RUN: usize = 4 * TILE;
 /// Most queries of a problem that takes this way, and fewest keys.
 pub(crate) const MOST_QUERIES: usize = 4;
 pub(crate) const FEWEST_KEYS: usize = 128;
+/// Room in tables of a tile: the node before it, one after it, and a vector of any back end more.
+const ROOM: usize = TILE + 2 + 16;
 
 /// What one row has from one run: Z = z e^m and the sum of P v.
 #[derive(Clone, Debug)]
@@ -36,27 +41,132 @@ pub(crate) struct Partial {
     pub(crate) o: Vec<f32>,
 }
 
-/// What a thread needs for one run.
-pub(crate) struct Scratch {
-    /// scaled query, padded with zeros to whole vectors
-    q: Vec<f32>,
-    /// scores of the nodes first - 1 ..= last, then weights; room for a vector more
-    scores: Vec<f32>,
-    exponentials: Vec<f32>,
-    left: Vec<f32>,
-    right: Vec<f32>,
+/// A rule's part of decoding.
+pub(crate) trait Decode: Copy + 'static {
+    /// Whether a node's weight depends on the segment after it, so that it is found one segment later.
+    const LOOKS_AHEAD: bool;
+
+    /// Begins the run of a row whose first segment is `first`.
+    fn begin<S: Simd>(s: S, head: &Head<'_>, row: usize, first: usize, state: &mut RowRun<S>);
+
+    /// Weights of the nodes that segments first..=last complete, from the scores in `tables`: how many there are, in `tables`
+    /// too, and by how much what came before is scaled. `ends`: no segment of this run follows.
+    fn weigh<S: Simd>(
+        s: S,
+        head: &Head<'_>,
+        row: usize,
+        segments: (usize, usize),
+        ends: bool,
+        state: &mut RowRun<S>,
+        tables: &mut Tables,
+    ) -> (usize, f32);
 }
 
-impl Scratch {
-    pub(crate) fn new(head_dim: usize) -> Scratch {
-        let run = || vec![0.0; RUN + 2 + 16];
-        Scratch {
+/// One row on its way over a run.
+pub(crate) struct RowRun<S: Simd> {
+    /// scaled query, padded with zeros to whole vectors; whether it is fit for this
+    q: Vec<f32>,
+    fits: bool,
+    m: f32,
+    z: S::V,
+    o: Vec<f32>,
+    /// score of the last node
+    a: f32,
+    /// what the last node has so far; under Taylor x of the last segment, and 1 where it is seen
+    carried: f32,
+    left: f32,
+}
+
+impl<S: Simd> RowRun<S> {
+    pub(crate) fn new(s: S, head_dim: usize, value_width: usize) -> RowRun<S> {
+        RowRun {
             q: vec![0.0; head_dim.next_multiple_of(16)],
-            scores: run(),
-            exponentials: run(),
-            left: run(),
-            right: run(),
+            fits: false,
+            m: NOTHING,
+            z: s.splat(0.0),
+            o: vec![0.0; value_width],
+            a: NOTHING,
+            carried: 0.0,
+            left: 0.0,
         }
+    }
+
+    /// Begins a run whose first segment is `first`.
+    #[inline(always)]
+    pub(crate) fn open<R: Decode>(&mut self, s: S, head: &Head<'_>, row: usize, first: usize) {
+        (self.m, self.z, self.a, self.carried, self.left) = (NOTHING, s.splat(0.0), NOTHING, 0.0, 0.0);
+        self.o.fill(0.0);
+        self.fits = read_query(head, row, &mut self.q);
+        if self.fits {
+            R::begin(s, head, row, first, self);
+        }
+    }
+
+    /// Segments first..=last, within a tile.
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn tile<R: Decode>(
+        &mut self,
+        s: S,
+        head: &Head<'_>,
+        row: usize,
+        (first, last): (usize, usize),
+        ends: bool,
+        tables: &mut Tables,
+    ) {
+        if !self.fits {
+            return;
+        }
+        let width = head.problem.shape().head_dim;
+        for (group, scores) in tables.scores[1..][..last + 1 - first].chunks_mut(KEYS).enumerate() {
+            let node = first + group * KEYS;
+            // Beyond the last key it is taken again.
+            let key = |i: usize| &head.store.keys.row((node + i).min(last))[..width];
+            let found = dots(s, &self.q, std::array::from_fn(key));
+            scores.copy_from_slice(&found[..scores.len()]);
+        }
+        let (count, factor) = R::weigh(s, head, row, (first, last), ends, self, tables);
+        let from = if R::LOOKS_AHEAD { first - 1 } else { first };
+        let sums = WeightedSums {
+            values: &head.store.values,
+            from,
+            weights: &tables.weights[..count],
+            factor,
+            o: &mut self.o,
+        };
+        s.call(sums);
+    }
+
+    /// What the run gives.
+    #[inline(always)]
+    pub(crate) fn close(&self, s: S) -> Partial {
+        let z = if self.fits { s.total(self.z) } else { f32::NAN };
+        Partial { sum: RowSum { m: self.m, z }, o: self.o.clone() }
+    }
+
+    /// The score of one node.
+    #[inline(always)]
+    fn score(&self, s: S, head: &Head<'_>, node: usize) -> f32 {
+        let key = &head.store.keys.row(node)[..head.problem.shape().head_dim];
+        dots(s, &self.q, [key; KEYS])[0]
+    }
+}
+
+/// Numbers of the nodes of one tile.
+pub(crate) struct Tables {
+    /// from the node before the first segment on
+    scores: [f32; ROOM],
+    exponentials: [f32; ROOM],
+    /// by segment; the first is that of the node before
+    right: [f32; ROOM],
+    weights: [f32; ROOM],
+    durations: [f32; ROOM],
+}
+
+impl Tables {
+    pub(crate) const fn new() -> Tables {
+        let empty = [0.0; ROOM];
+        Tables { scores: empty, exponentials: empty, right: empty, weights: empty, durations: empty }
     }
 }
 
@@ -70,141 +180,123 @@ pub(crate) fn read_query(head: &Head<'_>, row: usize, q: &mut [f32]) -> bool {
         *x = (f64::from(*x) * scale) as f32;
         largest = largest.max(x.abs());
     }
-    is_finite(&q[..head_dim]) && (largest == 0.0 || largest >= super::forward::TINY_QUERY)
+    is_finite(&q[..head_dim]) && (largest == 0.0 || largest >= TINY_QUERY)
 }
 
-/// q . k for M keys at once, so that their sums do not wait for each other.
+/// q . k for several keys at once, so that their sums do not wait for each other.
 #[inline(always)]
-fn dots<S: Simd, const M: usize>(s: S, q: &[f32], keys: [&[f32]; M]) -> [f32; M] {
-    let width = keys[0].len();
-    let whole = width / S::LANES * S::LANES;
-    let mut sums = [s.splat(0.0); M];
-    for at in (0..whole).step_by(S::LANES) {
-        let q = s.load(&q[at..]);
-        for m in 0..M {
-            sums[m] = s.fma(q, s.load(&keys[m][at..]), sums[m]);
-        }
-    }
-    let mut totals = [0.0; M];
-    for m in 0..M {
-        totals[m] = s.total(sums[m]);
-        for c in whole..width {
-            totals[m] += q[c] * keys[m][c];
-        }
-    }
-    totals
+fn dots<S: Simd>(s: S, q: &[f32], keys: [&[f32]; KEYS]) -> [f32; KEYS] {
+    s.call(Dots { q, keys })
 }
 
-/// One run: segments first..=last of those that tiles would take, for one row.
-#[inline(always)]
-pub(crate) fn run<S: Simd, R: SegmentRule>(
-    s: S,
-    head: &Head<'_>,
-    row: usize,
-    (first, last): (usize, usize),
-    scratch: &mut Scratch,
-    partial: &mut Partial,
-) {
-    let Scratch { q, scores, exponentials, left, right } = scratch;
-    let width = head.problem.shape().head_dim;
-    partial.sum = RowSum { m: NOTHING, z: 0.0 };
-    partial.o.fill(0.0);
-    if !read_query(head, row, q) {
-        partial.sum.z = f32::NAN;
-        return;
-    }
-    // Node i of the run: its first is the left end of its first segment.
-    let start = if R::READS_LEFT { first - 1 } else { first };
-    let nodes = last + 1 - start;
-    let segments = last + 1 - first;
-    let mut m = NOTHING;
-    for (group, scores) in scores[..nodes].chunks_mut(KEYS).enumerate() {
-        // Beyond the last key it is taken again.
-        let key = |i: usize| &head.store.keys.row((start + group * KEYS + i).min(last))[..width];
-        let found = dots::<S, KEYS>(s, q, std::array::from_fn(key));
-        for (score, &found) in scores.iter_mut().zip(&found) {
-            *score = found;
-            m = if found > m { found } else { m };
-        }
-    }
-    // Lanes beyond the last node repeat it.
-    let end = scores[nodes - 1];
-    scores[nodes..nodes + S::LANES].fill(end);
-    let anchor = s.splat(m);
-    for at in (0..nodes).step_by(S::LANES) {
-        s.store(exp(s, s.sub(s.load(&scores[at..]), anchor)), &mut exponentials[at..]);
-    }
-    let last_exponential = exponentials[nodes - 1];
-    exponentials[nodes..nodes + S::LANES].fill(last_exponential);
-    let durations = head.durations.tile(first, segments);
-    let mut z = s.splat(0.0);
-    let one = usize::from(R::READS_LEFT);
-    for at in (0..segments).step_by(S::LANES) {
-        let here = S::LANES.min(segments - at);
-        let mut lengths = [0.0f32; 16];
-        match durations.get(at..at + here) {
-            Some(durations) => lengths[..here].copy_from_slice(durations),
-            None => lengths[..here].fill(1.0),
-        }
-        let d = s.load(&lengths);
-        let x = s.sub(s.load(&scores[at + one..]), s.load(&scores[at..]));
-        let (e0, e1) = (s.load(&exponentials[at..]), s.load(&exponentials[at + one..]));
-        let shares = R::shares(s, x, s.mul(d, e0), s.mul(d, e1));
-        z = s.add(z, shares.mass);
-        s.store(shares.left, &mut left[at..]);
-        s.store(shares.right, &mut right[at..]);
-    }
-    // P_j = R_j + L_{j+1}
-    let weights = &mut scores[..nodes];
-    weights.fill(0.0);
-    for i in 0..segments {
-        weights[i] += left[i];
-        weights[i + one] += right[i];
-    }
-    partial.sum = RowSum { m, z: s.total(z) };
-    let columns = partial.o.len();
-    let mut column = 0;
-    while column < columns {
-        column += match (columns - column) / S::LANES {
-            0 => {
-                // Fewer columns than lanes are left: values are padded to 8, which may be less than a vector.
-                for (i, &w) in weights.iter().enumerate() {
-                    let row = &head.store.values.row(start + i)[column..columns];
-                    for (o, &x) in partial.o[column..].iter_mut().zip(row) {
-                        *o += w * x;
-                    }
-                }
-                columns - column
+struct Dots<'a> {
+    q: &'a [f32],
+    keys: [&'a [f32]; KEYS],
+}
+
+impl<S: Simd> Routine<S> for Dots<'_> {
+    type Output = [f32; KEYS];
+
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    fn run(self, s: S) -> [f32; KEYS] {
+        let Dots { q, keys } = self;
+        let width = keys[0].len();
+        let whole = width / S::LANES * S::LANES;
+        let (q, keys): (&[f32], [&[f32]; KEYS]) = (&q[..width], std::array::from_fn(|m| &keys[m][..width]));
+        let mut sums = [s.splat(0.0); KEYS];
+        for at in (0..whole).step_by(S::LANES) {
+            // SAFETY: at + LANES is at most `whole`, and that at most `width`, the length that q and all keys were cut to above.
+            let q = s.load(unsafe { q.get_unchecked(at..at + S::LANES) });
+            for m in 0..KEYS {
+                // SAFETY: as for q.
+                let key = unsafe { keys[m].get_unchecked(at..at + S::LANES) };
+                sums[m] = s.fma(q, s.load(key), sums[m]);
             }
-            1 => weighted_sum::<S, 1>(s, head, start, weights, column, &mut partial.o),
-            2 | 3 => weighted_sum::<S, 2>(s, head, start, weights, column, &mut partial.o),
-            4..=7 => weighted_sum::<S, 4>(s, head, start, weights, column, &mut partial.o),
-            _ => weighted_sum::<S, 8>(s, head, start, weights, column, &mut partial.o),
-        };
+        }
+        let mut totals = s.totals(sums);
+        for m in 0..KEYS {
+            for c in whole..width {
+                totals[m] += q[c] * keys[m][c];
+            }
+        }
+        totals
     }
 }
 
-/// N vectors of columns of sum P v; returns how many columns that are.
-#[inline(always)]
-fn weighted_sum<S: Simd, const N: usize>(
-    s: S,
-    head: &Head<'_>,
-    start: usize,
-    weights: &[f32],
-    column: usize,
-    o: &mut [f32],
-) -> usize {
-    let mut sums = [s.splat(0.0); N];
-    for (i, &w) in weights.iter().enumerate() {
-        let (row, w) = (&head.store.values.row(start + i)[column..column + N * S::LANES], s.splat(w));
-        for n in 0..N {
-            sums[n] = s.fma(w, s.load(&row[n * S::LANES..]), sums[n]);
+/// `o[c] = factor o[c] + sum_i weights[i] v_{from + i}[c]`.
+struct WeightedSums<'a> {
+    values: &'a Rows<'a>,
+    from: usize,
+    weights: &'a [f32],
+    factor: f32,
+    o: &'a mut [f32],
+}
+
+impl<S: Simd> Routine<S> for WeightedSums<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(mut self, s: S) {
+        let mut column = 0;
+        while column < self.o.len() {
+            column += match (self.o.len() - column) / S::LANES {
+                0 => self.rest(column),
+                1 => self.vectors::<S, 1>(s, column),
+                2 | 3 => self.vectors::<S, 2>(s, column),
+                4..=7 => self.vectors::<S, 4>(s, column),
+                _ => self.vectors::<S, 8>(s, column),
+            };
         }
     }
-    for n in 0..N {
-        s.store(sums[n], &mut o[column + n * S::LANES..]);
+}
+
+impl WeightedSums<'_> {
+    /// Fewer columns than lanes: values are padded to 8, which may be less than a vector. Returns how many columns that are.
+    #[inline(always)]
+    fn rest(&mut self, column: usize) -> usize {
+        let columns = self.o.len();
+        let o = &mut self.o[column..];
+        o.iter_mut().for_each(|o| *o *= self.factor);
+        for (i, &w) in self.weights.iter().enumerate() {
+            let row = &self.values.row(self.from + i)[column..columns];
+            for (o, &x) in o.iter_mut().zip(row) {
+                *o += w * x;
+            }
+        }
+        columns - column
     }
-    N * S::LANES
+
+    /// N vectors of columns; returns how many columns that are.
+    #[inline(always)]
+    fn vectors<S: Simd, const N: usize>(&mut self, s: S, column: usize) -> usize {
+        let mut sums = [s.splat(0.0); N];
+        for (i, &w) in self.weights.iter().enumerate() {
+            let row = &self.values.row(self.from + i)[column..column + N * S::LANES];
+            let w = s.splat(w);
+            for n in 0..N {
+                sums[n] = s.fma(w, s.load(&row[n * S::LANES..]), sums[n]);
+            }
+        }
+        for n in 0..N {
+            let o = &mut self.o[column + n * S::LANES..];
+            s.store(s.fma(s.splat(self.factor), s.load(o), sums[n]), o);
+        }
+        N * S::LANES
+    }
+}
+
+/// Begins the sums of one row with what it sees beside the runs; false where it sees nothing else and needs care.
+fn begin_row(head: &Head<'_>, row: usize, q: &[f32], sums: &mut [f32], total: &mut RowSum) -> bool {
+    let Rule::Taylor(order) = head.problem.rule() else {
+        row_pieces(head, row, 0, 0, 1, q, sums, &mut total.m, &mut total.z);
+        return true;
+    };
+    let sight = &head.sights.rows[row];
+    if sight.opening > 0 {
+        taylor::open(head, sight.opening as usize, order, q, sums, total);
+    }
+    sight.has_tiles()
 }
 
 /// Merges the runs of one row, in time order, into o; returns its sum, or nothing where the row needs care.
@@ -229,7 +321,9 @@ pub(crate) fn merge(
     }
     let mut total = RowSum { m: NOTHING, z: 0.0 };
     sums.fill(0.0);
-    row_pieces(head, row, 0, 0, 1, &q[..head.problem.shape().head_dim], sums, &mut total.m, &mut total.z);
+    if !begin_row(head, row, &q[..head.problem.shape().head_dim], sums, &mut total) {
+        return None;
+    }
     for run in runs {
         let m = if run.sum.m > total.m { run.sum.m } else { total.m };
         let mine = libm::exp(f64::from(total.m) - f64::from(m));

@@ -1,9 +1,10 @@
 //! How decoding is shared out: one unit of work for each key/value head and run of segments.
 
-use super::decode::{self, FEWEST_KEYS, MOST_QUERIES, Partial, RUN, Scratch};
+use super::decode::{self, Decode, FEWEST_KEYS, MOST_QUERIES, Partial, RUN, RowRun, TILE, Tables};
 use super::forward::RowSum;
-use super::segment::{self, SegmentRule};
+use super::segment;
 use super::simd::{Kernel, Simd};
+use super::taylor::Taylor;
 use super::threads::Watch;
 use super::{Call, Forward, Place, Tiled, operands};
 use contattn_core::engine::reserve;
@@ -39,30 +40,47 @@ impl Kernel for RunKernel<'_> {
         match self.call.problem.rule() {
             Rule::Step => self.run_rule::<S, segment::Step>(s),
             Rule::Trapezoid => self.run_rule::<S, segment::Trapezoid>(s),
-            Rule::Linear | Rule::Taylor(_) => self.run_rule::<S, segment::Linear>(s),
+            Rule::Linear => self.run_rule::<S, segment::Linear>(s),
+            Rule::Taylor(_) => self.run_rule::<S, Taylor>(s),
         }
     }
 }
 
 impl RunKernel<'_> {
     #[inline(always)]
-    fn run_rule<S: Simd, R: SegmentRule>(self, s: S) {
+    fn run_rule<S: Simd, R: Decode>(self, s: S) {
         let Shape { heads, kv_heads, queries, head_dim, value_dim, .. } = self.call.problem.shape();
         let group = heads / kv_heads;
         let width = value_dim.next_multiple_of(operands::MULTIPLE);
-        let mut scratch = Scratch::new(head_dim);
+        let mut tables = Tables::new();
+        let mut rows: Vec<RowRun<S>> = (0..group * queries).map(|_| RowRun::new(s, head_dim, width)).collect();
         for unit in self.units {
-            for (at, partial) in unit.partials.iter_mut().enumerate() {
-                let (in_group, row) = (at / queries, at % queries);
-                let head = self.call.head(unit.batch, unit.kv_head * group + in_group);
+            let (from, to) = (unit.run * RUN + 1, (unit.run + 1) * RUN);
+            let place = |at: usize| (self.call.head(unit.batch, unit.kv_head * group + at / queries), at % queries);
+            // The segments of this run that a row reads.
+            let range = |at: usize| {
+                let (head, row) = place(at);
                 let sight = &head.sights.rows[row];
-                let (from, to) = (unit.run * RUN + 1, (unit.run + 1) * RUN);
-                let segments = (from.max(sight.first as usize), to.min(sight.last as usize));
-                if segments.0 <= segments.1 {
-                    let mut result = Partial { sum: RowSum::default(), o: vec![0.0; width] };
-                    decode::run::<S, R>(s, &head, row, segments, &mut scratch, &mut result);
-                    *partial = Some(result);
+                (from.max(sight.first as usize), to.min(sight.last as usize))
+            };
+            let ranges: Vec<(usize, usize)> = (0..rows.len()).map(range).collect();
+            for (at, (state, &(first, last))) in rows.iter_mut().zip(&ranges).enumerate() {
+                let (head, row) = place(at);
+                if first <= last {
+                    state.open::<R>(s, &head, row, first);
                 }
+            }
+            for tile in (from..=to).step_by(TILE) {
+                for (at, (state, &(first, last))) in rows.iter_mut().zip(&ranges).enumerate() {
+                    let segments = (tile.max(first), (tile + TILE - 1).min(last));
+                    if segments.0 <= segments.1 {
+                        let (head, row) = place(at);
+                        state.tile::<R>(s, &head, row, segments, segments.1 == last, &mut tables);
+                    }
+                }
+            }
+            for ((state, &(first, last)), partial) in rows.iter().zip(&ranges).zip(&mut unit.partials) {
+                *partial = (first <= last).then(|| state.close(s));
             }
             if self.watch.done(0) {
                 return;

@@ -20,15 +20,16 @@
 //!
 //! Segments that a row does not see have the duration 0, and nodes that it does not see take the score m': neither shows in m.
 
-use super::elementary::exp;
-use super::head::{Head, MOST_LANES, Plan, SinkRows, SourcedPiece};
+mod segments;
+pub(crate) mod single;
+pub(crate) mod taylor;
+
+use super::head::{Head, MOST_LANES, Plan};
 use super::operands::{is_finite, read_row};
-use super::product::{accumulate, dot, scores, zeros};
-use super::segment::{Mistake, SegmentRule};
+use super::product::zeros;
+use super::segment::Mistake;
 use super::sight::Kind;
 use super::simd::{Lanes, Simd, VECTORS};
-use crate::plain::segment::part_shares;
-use contattn_core::Rule;
 
 /// Keys in a tile.
 pub(crate) const TILE: usize = 64;
@@ -45,6 +46,40 @@ pub(crate) fn in_range(z: f32) -> bool {
 
 /// Queries whose largest element is below this, scaled, lose digits to underflow.
 pub(crate) const TINY_QUERY: f32 = 1e-25;
+
+/// A rule's part of the forward pass: how the scores of a block become weights.
+pub(crate) trait Weigh: Copy + 'static {
+    /// The first segment that tiles take where there is a sink: counted from it, none of them is broken.
+    const ORIGIN: usize;
+
+    /// Whether a kernel makes this mistake: never, but for the rule of a test.
+    #[inline(always)]
+    fn makes(_: Mistake) -> bool {
+        false
+    }
+
+    /// What the rows start..start + count see of the tiles; see [`Plan::of`].
+    fn plan(head: &Head<'_>, start: usize, count: usize, skip: &[bool; MOST_LANES]) -> Plan {
+        Plan::of(head, start, count, skip)
+    }
+
+    /// What rows see before the tiles.
+    fn begin<S: Simd>(s: S, head: &Head<'_>, block: &mut Block<S>);
+
+    /// One tile of `height` segments from `at` on; none in the last tile of a block that sees an opening alone.
+    fn tile<S: Simd>(s: S, head: &Head<'_>, place: TilePlace, block: &mut Block<S>, scratch: &mut Scratch<S>);
+}
+
+/// Which segments a tile takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TilePlace {
+    /// the first one
+    pub(crate) at: usize,
+    /// how many
+    pub(crate) height: usize,
+    /// whether the block sees none after them
+    pub(crate) is_last: bool,
+}
 
 /// What a thread needs beside its blocks.
 pub(crate) struct Scratch<S: Simd> {
@@ -63,6 +98,7 @@ pub(crate) struct Block<S: Simd> {
     o: Vec<Lanes<S::V>>,
     plan: Plan,
     sums: Sums<S::V>,
+    smooth: taylor::Carry<S::V>,
     /// rows that are left to the plain engine
     pub(crate) careful: [bool; MOST_LANES],
 }
@@ -73,17 +109,17 @@ pub(crate) fn group(block: usize, head_dim: usize, value_width: usize) -> usize 
     ((1 << 18) / (4 * block * (head_dim + value_width))).clamp(1, 4)
 }
 
-/// Bytes of scratch of one thread for the forward pass: 4 block (blocks of a group (head_dim + value width) + 2 tile + 1), a
+/// Bytes of scratch of one thread for the forward pass: 4 block (blocks of a group (head_dim + value width) + 2 tile + 2), a
 /// block's length being its queries.
 pub(crate) fn scratch_bytes(block: usize, head_dim: usize, value_width: usize) -> usize {
     let group = group(block, head_dim, value_width);
-    4 * block * (group * (head_dim + value_width) + 2 * TILE + 1) + 4 * head_dim.max(value_width)
+    4 * block * (group * (head_dim + value_width) + 2 * TILE + 2) + 4 * head_dim.max(value_width)
 }
 
 impl<S: Simd> Scratch<S> {
     pub(crate) fn new(s: S, head_dim: usize, value_width: usize) -> Scratch<S> {
         let rows = |n| vec![zeros(s); n];
-        Scratch { scores: rows(TILE), weights: rows(TILE + 1), row: vec![0.0; head_dim.max(value_width)] }
+        Scratch { scores: rows(TILE + 1), weights: rows(TILE + 1), row: vec![0.0; head_dim.max(value_width)] }
     }
 }
 
@@ -96,6 +132,7 @@ impl<S: Simd> Block<S> {
             o: vec![zeros(s); value_width],
             plan: Plan::nothing(),
             sums: Sums { m: zeros(s), z: zeros(s), a: zeros(s), r: zeros(s) },
+            smooth: taylor::Carry::new(s),
             careful: [false; MOST_LANES],
         }
     }
@@ -178,7 +215,7 @@ pub(crate) fn read_queries<S: Simd>(
 
 /// Begins a block with rows start.. of one head.
 #[inline(always)]
-pub(crate) fn open<S: Simd, R: SegmentRule>(
+pub(crate) fn open<S: Simd, R: Weigh>(
     s: S,
     head: &Head<'_>,
     start: usize,
@@ -189,308 +226,58 @@ pub(crate) fn open<S: Simd, R: SegmentRule>(
     (block.start, block.count) = (start, count);
     block.careful.fill(false);
     read_queries(s, head, start, count, &mut block.q, &mut scratch.row, &mut block.careful);
-    block.plan = Plan::of(head, start, count, &block.careful);
-    begin::<S, R>(s, head, block);
+    block.plan = R::plan(head, start, count, &block.careful);
+    R::begin(s, head, block);
 }
 
-/// The first segment of the tile that holds segment `first` (`usize::MAX` for none). Tiles lie on one grid, whichever blocks go
-/// over them together: what a block gives depends on nothing but itself.
-pub(crate) const fn grid<R: SegmentRule>(first: usize) -> usize {
-    // The first segment that tiles take where there is a sink: then none of them is broken.
-    let origin = if R::READS_LEFT { 2 } else { 1 };
+/// The first segment of the tile that holds segment `first` (`usize::MAX` for none), counted from segment `origin`. Tiles lie on
+/// one grid, whichever blocks go over them together: what a block gives depends on nothing but itself.
+const fn grid(origin: usize, first: usize) -> usize {
     if first == usize::MAX { first } else { first - (first - origin) % TILE }
+}
+
+/// The tile of a block in the tile of the grid that begins with segment `first`; `None` where the block sees nothing of it. A block
+/// that sees an opening and no segment after it has a tile of no height.
+pub(crate) fn tile_of(plan: &Plan, first: usize) -> Option<TilePlace> {
+    let (from, to) = (first.max(plan.first), (first + TILE - 1).min(plan.last));
+    let opens_alone = plan.opens_alone() && (first..first + TILE).contains(&plan.first);
+    (from <= to || opens_alone).then(|| TilePlace { at: from, height: to + 1 - from, is_last: to == plan.last })
+}
+
+/// The first segment of the tiles of any block, and the last.
+pub(crate) fn span<'p>(origin: usize, plans: impl Iterator<Item = &'p Plan>) -> (usize, usize) {
+    let (mut first, mut last) = (usize::MAX, 0);
+    for plan in plans.filter(|plan| plan.first <= plan.last || plan.opens_alone()) {
+        first = first.min(plan.first);
+        last = last.max(plan.last.max(plan.first));
+    }
+    (grid(origin, first), last)
 }
 
 /// Takes a group of blocks of one head, each begun, over the tiles of keys.
 #[inline(always)]
-pub(crate) fn pass<S: Simd, R: SegmentRule>(s: S, head: &Head<'_>, blocks: &mut [Block<S>], scratch: &mut Scratch<S>) {
-    let mut first = usize::MAX;
-    let mut last = 0;
-    for block in blocks.iter_mut() {
-        if block.plan.first <= block.plan.last {
-            first = first.min(block.plan.first);
-            last = last.max(block.plan.last);
-        } else if R::READS_LEFT && block.plan.opening > 0 {
-            accumulate(s, &head.store.values, block.plan.opening, &[block.sums.r], None, &mut block.o);
-        }
-    }
-    first = grid::<R>(first);
+pub(crate) fn pass<S: Simd, R: Weigh>(s: S, head: &Head<'_>, blocks: &mut [Block<S>], scratch: &mut Scratch<S>) {
+    let (mut first, last) = span(R::ORIGIN, blocks.iter().map(|block| &block.plan));
     while first <= last {
         for block in blocks.iter_mut() {
-            let (from, to) = (first.max(block.plan.first), (first + TILE - 1).min(block.plan.last));
-            if from <= to && !(R::makes(Mistake::SkippedTile) && from / TILE == 1) {
-                tile::<S, R>(s, head, from, to + 1 - from, to == block.plan.last, block, scratch);
+            if let Some(place) = tile_of(&block.plan, first)
+                && !(R::makes(Mistake::SkippedTile) && place.at / TILE == 1)
+            {
+                R::tile(s, head, place, block, scratch);
             }
         }
         first += TILE;
     }
 }
 
-/// Pieces of single rows, then the opening.
-#[inline(always)]
-fn begin<S: Simd, R: SegmentRule>(s: S, head: &Head<'_>, block: &mut Block<S>) {
-    let Block { start, count, q, o: out, plan, sums, careful } = block;
-    out.fill(zeros(s));
-    *sums = Sums { m: [s.splat(NOTHING); VECTORS], z: zeros(s), a: zeros(s), r: zeros(s) };
-    if plan.has_pieces {
-        let (m, z) = (s.floats_mut(&mut sums.m), s.floats_mut(&mut sums.z));
-        let q = s.floats(q.as_flattened());
-        let o = s.floats_mut(out.as_flattened_mut());
-        for lane in (0..*count).filter(|&lane| !careful[lane]) {
-            row_pieces(head, *start + lane, plan.opening, lane, VECTORS * S::LANES, q, o, &mut m[lane], &mut z[lane]);
-        }
-    }
-    if !R::READS_LEFT || plan.first < 2 {
-        return;
-    }
-    let node = plan.first - 1;
-    let carried = dot(s, head.store.keys.row(node), q);
-    let sink = match &head.store.sink {
-        SinkRows::Copy => carried,
-        SinkRows::Given { key, .. } if plan.opening > 0 => dot(s, key, q),
-        _ => zeros(s),
-    };
-    let (seen, opens) = (masks(s, &plan.sees_carried), masks(s, &plan.opens));
-    let before = sums.m;
-    for v in 0..VECTORS {
-        let m = s.select(seen[v], s.max(carried[v], before[v]), before[v]);
-        sums.m[v] = s.select(opens[v], s.max(sink[v], m), m);
-        sums.a[v] = s.select(seen[v], carried[v], sums.m[v]);
-    }
-    if plan.has_pieces {
-        let mut factor = zeros(s);
-        for v in 0..VECTORS {
-            factor[v] = exp(s, s.sub(before[v], sums.m[v]));
-            sums.z[v] = s.mul(sums.z[v], factor[v]);
-        }
-        for o in out.iter_mut() {
-            for v in 0..VECTORS {
-                o[v] = s.mul(o[v], factor[v]);
-            }
-        }
-    }
-    if plan.opening > 0 {
-        let duration = s.splat(head.durations.scale(head.nodes.duration(plan.opening)) as f32);
-        let mut left = zeros(s);
-        for v in 0..VECTORS {
-            let a0 = s.select(opens[v], sink[v], sums.m[v]);
-            let d = s.select(opens[v], duration, s.splat(0.0));
-            let e0 = s.mul(d, exp(s, s.sub(a0, sums.m[v])));
-            let e1 = s.mul(d, exp(s, s.sub(sums.a[v], sums.m[v])));
-            let shares = R::shares(s, s.sub(sums.a[v], a0), e0, e1);
-            sums.z[v] = s.add(sums.z[v], shares.mass);
-            (left[v], sums.r[v]) = (shares.left, shares.right);
-        }
-        match &head.store.sink {
-            SinkRows::Copy => {
-                for v in 0..VECTORS {
-                    sums.r[v] = s.add(sums.r[v], left[v]);
-                }
-            }
-            SinkRows::Given { value, .. } => {
-                for (o, &x) in out.iter_mut().zip(value) {
-                    for v in 0..VECTORS {
-                        o[v] = s.fma(s.splat(x), left[v], o[v]);
-                    }
-                }
-            }
-            SinkRows::Zeros | SinkRows::Absent => {}
-        }
-    }
-}
-
 /// Lanes whose number is not 0.
 #[inline(always)]
 pub(crate) fn masks<S: Simd>(s: S, flags: &[f32; MOST_LANES]) -> [S::Mask; VECTORS] {
-    std::array::from_fn(|v| s.lt(s.splat(0.0), s.load(&flags[v * S::LANES..])))
-}
-
-/// The score of a row with one key, in f64 from the scaled query.
-pub(crate) fn single_score(q: &[f32], lanes: usize, lane: usize, key: Option<&[f32]>) -> f64 {
-    let queries = q.iter().skip(lane).step_by(lanes);
-    key.map_or(0.0, |key| queries.zip(key).map(|(&q, &k)| f64::from(q) * f64::from(k)).sum())
-}
-
-/// A piece of one row: the scores at the ends of its part, and its rule's (L, R, h) there.
-pub(crate) fn piece_shares(
-    head: &Head<'_>,
-    piece: &SourcedPiece,
-    a_left: f64,
-    a_right: f64,
-) -> (f64, f64, crate::plain::segment::Shares<f64>) {
-    match head.piece_rule(piece) {
-        Rule::Step => (a_right, a_right, crate::plain::segment::shares(Rule::Step, a_left, a_right)),
-        rule => part_shares(rule, a_left, a_right, &piece.part),
-    }
-}
-
-/// Begins the sums of one row with its cut segments and held curve, in f64.
-#[allow(clippy::too_many_arguments)]
-pub(crate) fn row_pieces(
-    head: &Head<'_>,
-    row: usize,
-    block_opening: usize,
-    lane: usize,
-    lanes: usize,
-    q: &[f32],
-    o: &mut [f32],
-    m: &mut f32,
-    z: &mut f32,
-) {
-    // At most two cut segments, two held pieces and an opening.
-    let mut parts = [(0.0, 0.0, 0.0, None, None); 5];
-    let mut count = 0;
-    let mut top = f64::from(NOTHING);
-    for piece in head.pieces(row, block_opening) {
-        let a_right = single_score(q, lanes, lane, head.key(piece.right));
-        let a_left =
-            if piece.left == piece.right { a_right } else { single_score(q, lanes, lane, head.key(piece.left)) };
-        let (from, to, shares) = piece_shares(head, &piece, a_left, a_right);
-        let length = head.durations.scale(piece.part.lambda * piece.duration);
-        let largest = from.max(to);
-        // A score that is seen sets m also where its piece has no length, as in the tiles.
-        top = top.max(largest);
-        parts[count] =
-            (largest, length * shares.left, length * shares.right, head.value(piece.left), head.value(piece.right));
-        count += 1;
-    }
-    *m = top as f32;
-    let mut sum = 0.0;
-    for &(largest, left, right, left_value, right_value) in &parts[..count] {
-        let e = libm::exp(largest - f64::from(*m));
-        sum += e * (left + right);
-        for (share, value) in [(left, left_value), (right, right_value)] {
-            if let Some(value) = value.filter(|_| share > 0.0) {
-                for (c, &x) in value.iter().enumerate() {
-                    o[c * lanes + lane] += (e * share) as f32 * x;
-                }
-            }
-        }
-    }
-    *z = sum as f32;
-}
-
-/// One tile of `height` segments from `at` on.
-#[inline(always)]
-#[allow(clippy::too_many_arguments)]
-fn tile<S: Simd, R: SegmentRule>(
-    s: S,
-    head: &Head<'_>,
-    at: usize,
-    height: usize,
-    is_last: bool,
-    block: &mut Block<S>,
-    scratch: &mut Scratch<S>,
-) {
-    let Block { q, o, plan, sums, .. } = block;
-    let tile = &mut scratch.scores[..height];
-    let whole = plan.is_whole(VECTORS * S::LANES, at, height);
-    let mut m = scores(s, &head.store.keys, at, q, tile, sums.m);
-    let [from, to] = if whole { [[0.0; MOST_LANES]; 2] } else { plan.edges(at) };
-    if !whole {
-        m = visible_maxima::<S, R>(s, tile, &from, &to, sums.m);
-    }
-    if R::makes(Mistake::DroppedCarry) {
-        sums.r = zeros(s);
-    }
-    if R::makes(Mistake::WrongNeighbour) {
-        sums.a = tile[0];
-    }
-    let durations = head.durations.tile(at, height);
-    let mut factor = zeros(s);
+    let mut masks = [s.lt(s.splat(0.0), s.splat(0.0)); VECTORS];
     for v in 0..VECTORS {
-        factor[v] = exp(s, s.sub(sums.m[v], m[v]));
-        sums.z[v] = s.mul(sums.z[v], factor[v]);
-        sums.r[v] = s.mul(sums.r[v], factor[v]);
-        sums.m[v] = m[v];
-        let edges = (s.load(&from[v * S::LANES..]), s.load(&to[v * S::LANES..]));
-        match (durations.is_empty(), whole) {
-            (true, true) => sweep::<S, R, false, false>(s, v, tile, &mut scratch.weights, durations, edges, sums),
-            (false, true) => sweep::<S, R, true, false>(s, v, tile, &mut scratch.weights, durations, edges, sums),
-            (true, false) => sweep::<S, R, false, true>(s, v, tile, &mut scratch.weights, durations, edges, sums),
-            (false, false) => sweep::<S, R, true, true>(s, v, tile, &mut scratch.weights, durations, edges, sums),
-        }
+        masks[v] = s.lt(s.splat(0.0), s.load(&flags[v * S::LANES..]));
     }
-    // Row i of the weights belongs to the node before segment at + i, or under Step to node at + i.
-    let (first, mut rows) = if R::READS_LEFT { (at - 1, height) } else { (at, height) };
-    if R::READS_LEFT && is_last {
-        scratch.weights[height] = sums.r;
-        rows += 1;
-    }
-    let factor = if R::makes(Mistake::MissingRescale) { None } else { Some(factor) };
-    accumulate(s, &head.store.values, first, &scratch.weights[..rows], factor, o);
-}
-
-/// The largest score of each lane among those that it sees, and what it had.
-#[inline(always)]
-fn visible_maxima<S: Simd, R: SegmentRule>(
-    s: S,
-    tile: &[Lanes<S::V>],
-    from: &[f32; MOST_LANES],
-    to: &[f32; MOST_LANES],
-    mut max: Lanes<S::V>,
-) -> Lanes<S::V> {
-    let one = s.splat(1.0);
-    for v in 0..VECTORS {
-        let (from, to) = (s.load(&from[v * S::LANES..]), s.load(&to[v * S::LANES..]));
-        let from = if R::READS_LEFT { s.sub(from, one) } else { from };
-        let mut index = s.splat(0.0);
-        for row in tile {
-            let seen = s.and(s.le(from, index), s.le(index, to));
-            max[v] = s.select(seen, s.max(row[v], max[v]), max[v]);
-            index = s.add(index, one);
-        }
-    }
-    max
-}
-
-/// Down one vector of a tile: weights from scores. `TIME`: durations other than 1; `EDGE`: some lane does not see all of it.
-#[inline(always)]
-fn sweep<S: Simd, R: SegmentRule, const TIME: bool, const EDGE: bool>(
-    s: S,
-    v: usize,
-    tile: &[Lanes<S::V>],
-    weights: &mut [Lanes<S::V>],
-    durations: &[f32],
-    (from, to): (S::V, S::V),
-    sums: &mut Sums<S::V>,
-) {
-    let m = sums.m[v];
-    let (mut a, mut r, mut z) = (sums.a[v], sums.r[v], sums.z[v]);
-    let mut e = if R::READS_LEFT { exp(s, s.sub(a, m)) } else { m };
-    let one = s.splat(1.0);
-    let mut index = s.splat(0.0);
-    let durations = if TIME { &durations[..tile.len()] } else { durations };
-    let weights = &mut weights[..tile.len()];
-    for i in 0..tile.len() {
-        let mut a1 = tile[i][v];
-        let mut duration = one;
-        if TIME {
-            duration = s.splat(durations[i]);
-        }
-        if EDGE {
-            let in_time = s.le(index, to);
-            let seen = s.and(s.le(from, index), in_time);
-            duration = s.select(seen, duration, s.splat(0.0));
-            let node = if R::READS_LEFT { s.and(s.le(s.sub(from, one), index), in_time) } else { seen };
-            a1 = s.select(node, a1, m);
-            index = s.add(index, one);
-        }
-        let e1 = exp(s, s.sub(a1, m));
-        let shares = if TIME || EDGE {
-            R::shares(s, s.sub(a1, a), s.mul(duration, e), s.mul(duration, e1))
-        } else {
-            R::shares(s, s.sub(a1, a), e, e1)
-        };
-        z = s.add(z, shares.mass);
-        if R::READS_LEFT {
-            weights[i][v] = s.add(r, shares.left);
-            (a, e, r) = (a1, e1, shares.right);
-        } else {
-            weights[i][v] = shares.right;
-        }
-    }
-    (sums.a[v], sums.r[v], sums.z[v]) = (a, r, z);
+    masks
 }
 
 /// o = O/Z and Z of each row; rows that are not as they should be are marked.

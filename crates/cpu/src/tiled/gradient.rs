@@ -3,12 +3,13 @@
 //! A unit is a part of the blocks of the query heads of one key/value head, with sums of dK, dV and dD of its own. The shape
 //! alone decides how many parts there are, and parts are added in their order: the bits do not depend on threads.
 
-use super::backward::{self, Block, Gradients, Known, Scratch, padded};
+use super::backward::{self, Block, Differentiate, Gradients, Known, Scratch, padded};
 use super::forward::RowSum;
 use super::head::{MOST_LANES, SinkRows};
-use super::segment::{self, SegmentRule};
+use super::segment;
 use super::sight::Kind;
 use super::simd::{Kernel, Simd, VECTORS};
+use super::taylor::Taylor;
 use super::threads::Watch;
 use super::{Call, Forward, Place, Tiled, operands, tensor};
 use crate::plain::SomeRows;
@@ -97,17 +98,18 @@ impl Kernel for UnitKernel<'_, '_> {
             Rule::Linear if self.call.spoilt => self.run_rule::<S, super::mistakes::Spoilt>(s),
             Rule::Step => self.run_rule::<S, segment::Step>(s),
             Rule::Trapezoid => self.run_rule::<S, segment::Trapezoid>(s),
-            Rule::Linear | Rule::Taylor(_) => self.run_rule::<S, segment::Linear>(s),
+            Rule::Linear => self.run_rule::<S, segment::Linear>(s),
+            Rule::Taylor(_) => self.run_rule::<S, Taylor>(s),
         }
     }
 }
 
 impl UnitKernel<'_, '_> {
     #[inline(always)]
-    fn run_rule<S: Simd, R: SegmentRule>(self, s: S) {
+    fn run_rule<S: Simd, R: Differentiate>(self, s: S) {
         let Shape { heads, queries: queries_of_head, keys, head_dim, value_dim, .. } = self.call.problem.shape();
         let key_width = head_dim.next_multiple_of(operands::MULTIPLE);
-        let mut scratch = Scratch::new(s, head_dim, value_dim, keys);
+        let mut scratch = Scratch::new(s, head_dim, value_dim, if R::HAS_DURATIONS { keys } else { 0 });
         let group = backward::group(VECTORS * S::LANES, head_dim, value_dim);
         let mut blocks: Vec<Block<S>> = Vec::new();
         blocks.resize_with(group, || Block::new(s, head_dim, key_width, value_dim));
@@ -142,7 +144,7 @@ impl UnitKernel<'_, '_> {
             }
         }
         let nodes = self.call.problem.nodes(unit.batch);
-        let own_only = !R::READS_LEFT;
+        let own_only = self.call.problem.rule().reads_own_node_only();
         // What tiles added for segments that are not theirs means nothing.
         let taken = |i: usize| nodes.left_node(i).is_some_and(|left| own_only || left > 0);
         scratch.drain_durations(s, &mut unit.sums.durations, taken);
@@ -234,18 +236,14 @@ impl Tiled {
         let parts = UNITS.div_ceil((batch * kv_heads).max(1)).min(blocks / FEWEST_BLOCKS).max(1);
         let mut units = Vec::with_capacity(batch * kv_heads * parts);
         for at in 0..batch * kv_heads * parts {
-            units.push(Unit {
-                batch: at / (kv_heads * parts),
-                blocks: Vec::new(),
-                sums: Gradients {
-                    dk: zeros("dk", &[keys, padded(head_dim)])?,
-                    dv: zeros("dv", &[keys, padded(value_dim)])?,
-                    sink_dk: vec![0.0; padded(head_dim)],
-                    sink_dv: vec![0.0; padded(value_dim)],
-                    durations: vec![0.0; keys],
-                },
-                careful: Vec::new(),
-            });
+            let sums = Gradients {
+                dk: reserve("dk", keys as u128 * padded(head_dim) as u128)?,
+                dv: reserve("dv", keys as u128 * padded(value_dim) as u128)?,
+                sink_dk: vec![0.0; padded(head_dim)],
+                sink_dv: vec![0.0; padded(value_dim)],
+                durations: vec![0.0; keys],
+            };
+            units.push(Unit { batch: at / (kv_heads * parts), blocks: Vec::new(), sums, careful: Vec::new() });
         }
         if queries > 0 {
             for (at, dq) in numbers.dq.chunks_exact_mut(queries * head_dim).enumerate() {
@@ -262,6 +260,9 @@ impl Tiled {
         }
         let watch = Watch::new(monitor, batch as u64 * heads as u64 * queries as u64);
         self.threads.for_each(&mut units, |_, unit| {
+            // Memory is touched by the thread that adds to it.
+            unit.sums.dk.resize(keys * padded(head_dim), 0.0);
+            unit.sums.dv.resize(keys * padded(value_dim), 0.0);
             self.backend.run(UnitKernel { call, upstream, known, unit, watch: &watch });
         });
         watch.finish()?;
@@ -272,20 +273,48 @@ impl Tiled {
             sums.push(unit.sums);
         }
         for (at, sums) in sums.iter().enumerate() {
-            numbers.add(call, at / (kv_heads * parts), at / parts, sums);
+            numbers.add_small(call, at / (kv_heads * parts), at / parts, sums);
         }
+        self.add_units(&mut numbers, &sums, parts, (keys, head_dim, value_dim));
         careful.sort_unstable();
         numbers.add_carefully(call.problem, upstream, &careful, monitor)?;
         Ok(numbers)
     }
 }
 
+/// Rows of dK and dV that are added up by one thread at a time.
+const ROWS: usize = 256;
+
+impl Tiled {
+    /// Adds the dK and dV of all units, `parts` of them for each key/value head, in their order.
+    fn add_units(
+        &self,
+        numbers: &mut Numbers,
+        units: &[Gradients],
+        parts: usize,
+        (keys, head_dim, value_dim): (usize, usize, usize),
+    ) {
+        let mut shares: Vec<(usize, usize, &mut [f32], &mut [f32])> = Vec::new();
+        if keys > 0 {
+            let heads = numbers.dk.chunks_exact_mut(keys * head_dim).zip(numbers.dv.chunks_exact_mut(keys * value_dim));
+            for (kv, (dk, dv)) in heads.enumerate() {
+                let rows = dk.chunks_mut(ROWS * head_dim).zip(dv.chunks_mut(ROWS * value_dim)).enumerate();
+                shares.extend(rows.map(|(i, (dk, dv))| (kv, i * ROWS, dk, dv)));
+            }
+        }
+        self.threads.for_each(&mut shares, |_, (kv, first, dk, dv)| {
+            for unit in &units[*kv * parts..][..parts] {
+                add_rows(dk, head_dim, &unit.dk[*first * padded(head_dim)..], padded(head_dim));
+                add_rows(dv, value_dim, &unit.dv[*first * padded(value_dim)..], padded(value_dim));
+            }
+        });
+    }
+}
+
 impl Numbers {
-    /// Adds the sums of a unit of key/value head `kv`, counted over all batches.
-    fn add(&mut self, call: &Call<'_>, batch: usize, kv: usize, sums: &Gradients) {
+    /// Adds what a unit of key/value head `kv`, counted over all batches, has for its sink and for durations.
+    fn add_small(&mut self, call: &Call<'_>, batch: usize, kv: usize, sums: &Gradients) {
         let Shape { keys, head_dim, value_dim, .. } = call.problem.shape();
-        add_rows(&mut self.dk[kv * keys * head_dim..][..keys * head_dim], head_dim, &sums.dk, padded(head_dim));
-        add_rows(&mut self.dv[kv * keys * value_dim..][..keys * value_dim], value_dim, &sums.dv, padded(value_dim));
         if matches!(call.stores[kv].sink, SinkRows::Given { .. }) {
             add_rows(&mut self.sink_dk[kv * head_dim..][..head_dim], head_dim, &sums.sink_dk, padded(head_dim));
             add_rows(&mut self.sink_dv[kv * value_dim..][..value_dim], value_dim, &sums.sink_dv, padded(value_dim));
@@ -342,13 +371,14 @@ impl Numbers {
         let per_batch = duration_rows(problem) == batch
             && matches!(&problem.spec().timeline,
                 Timeline::Durations(series) | Timeline::Times(series) if series.batch().is_some());
+        let has_durations = !matches!(problem.rule(), Rule::Taylor(_));
         let duration_shape = if per_batch { vec![batch, keys] } else { vec![keys] };
         Gradient {
             dq: tensor(&[batch, heads, queries, head_dim], dtype, self.dq),
             dk: tensor(&[batch, kv_heads, keys, head_dim], dtype, self.dk),
             dv: tensor(&[batch, kv_heads, keys, value_dim], dtype, self.dv),
             sink,
-            durations: Some(tensor(&duration_shape, dtype.lse(), self.durations)),
+            durations: has_durations.then(|| tensor(&duration_shape, dtype.lse(), self.durations)),
         }
     }
 }

@@ -87,6 +87,9 @@ pub(crate) struct Durations {
     pub(crate) scaled: Option<Vec<f32>>,
     /// log2 of the unit
     pub(crate) exponent: i32,
+    /// by node, from 1 at index 0: 1 for those that the mask keeps, else 0. `None` where it keeps all, and where the rule does
+    /// not ask: nodes of the Taylor rule have a weight without any segment.
+    kept: Option<Vec<f32>>,
 }
 
 impl Durations {
@@ -99,13 +102,32 @@ impl Durations {
         let unbroken = spec.key_mask.is_none() && spec.documents.is_none();
         let all_taken = || if own_only { (1..=n).all(taken) } else { (2..=n).all(taken) };
         if spec.timeline == Timeline::Unit && (unbroken || all_taken()) {
-            return Durations { scaled: None, exponent: 0 };
+            return Durations { scaled: None, exponent: 0, kept: None };
         }
         let longest = (1..=n).map(|i| nodes.duration(i)).fold(0.0, f64::max);
         let exponent = if longest > 0.0 { libm::frexp(longest).1 - 1 } else { 0 };
         let scaled =
             (1..=n).map(|i| if taken(i) { libm::ldexp(nodes.duration(i), -exponent) as f32 } else { 0.0 }).collect();
-        Durations { scaled: Some(scaled), exponent }
+        let asks = matches!(problem.rule(), Rule::Taylor(_)) && spec.key_mask.is_some();
+        let kept = asks.then(|| (1..=n).map(|j| f32::from(u8::from(nodes.is_kept(j)))).collect());
+        Durations { scaled: Some(scaled), exponent, kept }
+    }
+
+    /// Whether tiles take every segment, all of the same duration.
+    pub(crate) fn is_unbroken(&self) -> bool {
+        self.scaled.is_none()
+    }
+
+    /// A positive number where segment i joins node i - 1 to node i, else 0.
+    #[inline(always)]
+    pub(crate) fn joins(&self, i: usize) -> f32 {
+        self.scaled.as_ref().map_or(1.0, |all| all.get(i - 1).copied().unwrap_or(0.0))
+    }
+
+    /// 1 where a node is kept by the mask, else 0.
+    #[inline(always)]
+    pub(crate) fn keeps(&self, node: usize) -> f32 {
+        self.kept.as_ref().map_or(1.0, |all| all[node - 1])
     }
 
     /// A length in these units.
@@ -176,7 +198,7 @@ impl<'a> Head<'a> {
                 && node > 0
                 && self.problem.copied_node(self.batch, row) == Some(node)
                 && sees(sight, pieces, self.nodes, self.own_node_only(), 0);
-            copied || sees(sight, pieces, self.nodes, self.own_node_only(), node)
+            copied || sees(sight, pieces, self.nodes, self.own_node_only(), node) || self.weighs_alone(sight, node)
         };
         // Lists are in the order of nodes but for the sink at the end; most of a long list lies outside a row's window.
         let mut last = (usize::MAX, false);
@@ -188,6 +210,12 @@ impl<'a> Head<'a> {
         })
     }
 
+    /// Whether a node between the ends of what a row sees has a weight without any segment: under the Taylor rule, if it is kept.
+    fn weighs_alone(&self, sight: &RowSight, node: usize) -> bool {
+        let between = node >= 1 && node + 1 >= sight.first as usize && node <= sight.last as usize;
+        matches!(self.problem.rule(), Rule::Taylor(_)) && sight.has_tiles() && between && self.nodes.is_kept(node)
+    }
+
     /// Where row `row` finds the key and value of a node.
     pub(crate) fn source(&self, row: usize, node: usize) -> Source {
         match (node, &self.store.sink) {
@@ -197,7 +225,8 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// Whether some edge of a window may move relative to the curve when durations change: all but those that sit on nodes.
+    /// Whether some edge of a window may move relative to the curve when durations change: all but those that sit on nodes. The
+    /// Taylor rule has no durations.
     pub(crate) fn has_moving_edges(&self) -> bool {
         let spec = self.problem.spec();
         let elsewhere = spec.documents.as_ref().is_some_and(|documents| documents.queries.is_some());
@@ -208,7 +237,7 @@ impl<'a> Head<'a> {
                 Upper::At(_) => false,
                 Upper::Query { offset } => offset == 0.0 && spec.query_times == QueryTimes::LastNodes,
             };
-        !on_nodes
+        !on_nodes && !matches!(self.problem.rule(), Rule::Taylor(_))
     }
 
     /// The pieces of a row; its opening among them where the block does not take it together with the others.
@@ -333,6 +362,36 @@ impl Plan {
             plan.has_pieces |= !sight.pieces.is_empty() || (sight.opening > 0 && !opens);
         }
         plan
+    }
+
+    /// The same for a rule that weighs nodes by their neighbours: every row takes its opening along with its tiles, and has the
+    /// range opening + 1 .. opening where there is nothing but the opening.
+    pub(crate) fn of_nodes(head: &Head<'_>, start: usize, count: usize, skip: &[bool; MOST_LANES]) -> Plan {
+        let mut plan = Plan { first: usize::MAX, ..Plan::nothing() };
+        for lane in 0..MOST_LANES {
+            let lane_or_last = lane.min(count - 1);
+            let sight = &head.sights.rows[start + lane_or_last];
+            if skip[lane_or_last] || (!sight.has_tiles() && sight.opening == 0) {
+                continue;
+            }
+            (plan.from[lane], plan.to[lane]) =
+                if sight.has_tiles() { (sight.first, sight.last) } else { (sight.opening + 1, sight.opening) };
+            plan.opens[lane] = f32::from(u8::from(sight.opening > 0));
+            plan.opening = plan.opening.max(sight.opening as usize);
+            plan.first = plan.first.min(plan.from[lane] as usize);
+            plan.last = plan.last.max(plan.to[lane] as usize);
+        }
+        if plan.first == usize::MAX { Plan::nothing() } else { plan }
+    }
+
+    /// Whether rows see an opening, and no segment after it.
+    pub(crate) fn opens_alone(&self) -> bool {
+        self.first > self.last && self.opening > 0
+    }
+
+    /// Whether all rows see all of `count` segments from `at` on, and the one before.
+    pub(crate) fn is_inside(&self, lanes: usize, at: usize, count: usize) -> bool {
+        self.is_whole(lanes, at - 1, count + 1)
     }
 
     /// Whether all rows see all of `count` segments from `at` on.

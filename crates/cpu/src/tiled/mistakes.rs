@@ -4,7 +4,9 @@ use super::segment::{Diffusing, Linear, Mistake, SegmentRule, Shares};
 use super::simd::Simd;
 use super::{Isa, Options, Tiled};
 use contattn_check::suite;
-use contattn_core::Open;
+use contattn_core::{
+    Dtype, Engine, EngineError, Feature, Gradient, Monitor, Open, Output, Problem, Request, Rule, Upstream,
+};
 use std::cell::Cell;
 
 /// What is planted on this thread.
@@ -24,6 +26,44 @@ thread_local! {
 
 pub(super) fn are_planted() -> bool {
     PLANTED.get() != Planted::Nothing
+}
+
+/// Whether kernels of the Taylor rule make this mistake.
+pub(super) fn makes(mistake: Mistake) -> bool {
+    PLANTED.get() == Planted::Kernel(mistake)
+}
+
+/// Whether slopes of the Taylor rule are off.
+pub(super) fn spoils_slopes() -> bool {
+    PLANTED.get() == Planted::Diffusion
+}
+
+/// The engine on Taylor rules alone, so that it is these that are found wrong.
+struct TaylorAlone(Tiled);
+
+impl Engine for TaylorAlone {
+    fn name(&self) -> &str {
+        "tiled, taylor alone"
+    }
+    fn arithmetic(&self) -> Dtype {
+        self.0.arithmetic()
+    }
+    fn supports(&self, feature: Feature) -> bool {
+        !matches!(feature, Feature::Rule(Rule::Linear | Rule::Step | Rule::Trapezoid)) && self.0.supports(feature)
+    }
+    fn forward(&self, problem: &Problem<'_>, request: &Request, monitor: &dyn Monitor) -> Result<Output, EngineError> {
+        self.0.forward(problem, request, monitor)
+    }
+    fn backward(
+        &self,
+        problem: &Problem<'_>,
+        upstream: &Upstream<'_>,
+        saved: Option<&Output>,
+        request: &Request,
+        monitor: &dyn Monitor,
+    ) -> Result<Gradient, EngineError> {
+        self.0.backward(problem, upstream, saved, request, monitor)
+    }
 }
 
 /// Linear, with what is planted.
@@ -53,29 +93,40 @@ impl SegmentRule for Spoilt {
     }
 }
 
-/// The checks that fail, of those that take one rule and no time.
-fn failed(planted: Planted, isa: Isa) -> Vec<&'static str> {
-    let Ok(engine) = Tiled::open(Options { isa: Some(isa), threads: Some(1) }) else { return Vec::new() };
+/// The checks that fail, of those that take one rule, or Taylor, and no time.
+fn failed(planted: Planted, taylor: bool) -> Vec<&'static str> {
+    let Ok(engine) = Tiled::open(Options { isa: Some(Isa::Portable), threads: Some(1) }) else { return Vec::new() };
     PLANTED.set(planted);
-    let wanted =
-        ["combinations-linear", "gradients-linear", "tile-borders", "sizes", "long-sequences", "score-differences"];
-    let report = suite::run_where(&engine, |name| {
-        wanted.contains(&name)
-            || name.starts_with("family-")
-            || name.starts_with("exponential")
-            || name.starts_with("huge")
-    });
+    let wanted = [
+        "combinations-linear",
+        "gradients-linear",
+        "combinations-taylor",
+        "gradients-taylor",
+        "tile-borders",
+        "sizes",
+        "long-sequences",
+        "score-differences",
+    ];
+    let is_wanted = |name: &str| {
+        let of_the_other = name.ends_with(if taylor { "-linear" } else { "-taylor" });
+        let family = ["family-", "exponential", "huge"].iter().any(|start| name.starts_with(start));
+        !of_the_other && (wanted.contains(&name) || family)
+    };
+    let report =
+        if taylor { suite::run_where(&TaylorAlone(engine), is_wanted) } else { suite::run_where(&engine, is_wanted) };
     PLANTED.set(Planted::Nothing);
     report.failed().collect()
 }
 
 #[test]
 fn the_suite_catches_planted_mistakes() {
-    assert!(failed(Planted::Harmless, Isa::Portable).is_empty(), "without a mistake nothing fails");
-    let kernel = [Mistake::DroppedCarry, Mistake::WrongNeighbour, Mistake::MissingRescale, Mistake::SkippedTile];
-    let planted = kernel.map(Planted::Kernel).into_iter().chain([Planted::Diffusion]);
-    for planted in planted {
-        let failed = failed(planted, Isa::Portable);
-        assert!(!failed.is_empty(), "{planted:?} is not caught");
+    for taylor in [false, true] {
+        assert!(failed(Planted::Harmless, taylor).is_empty(), "without a mistake nothing fails");
+        let kernel = [Mistake::DroppedCarry, Mistake::WrongNeighbour, Mistake::MissingRescale, Mistake::SkippedTile];
+        let planted = kernel.map(Planted::Kernel).into_iter().chain([Planted::Diffusion]);
+        for planted in planted {
+            let failed = failed(planted, taylor);
+            assert!(!failed.is_empty(), "{planted:?} is not caught, Taylor: {taylor}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The products of a block, in tiles of registers: queries on lanes, one key element at a time in all of them.
 
 use super::operands::Rows;
-use super::simd::{Lanes, Simd, VECTORS};
+use super::simd::{Lanes, Routine, Simd, VECTORS};
 
 /// A row of zeros.
 #[inline(always)]
@@ -31,7 +31,21 @@ fn dots<S: Simd, const M: usize>(s: S, rows: [&[f32]; M], q: &[Lanes<S::V>]) -> 
 /// One row times all queries.
 #[inline(always)]
 pub(crate) fn dot<S: Simd>(s: S, row: &[f32], q: &[Lanes<S::V>]) -> Lanes<S::V> {
-    dots::<S, 1>(s, [row], q)[0]
+    s.call(Dot::<S> { row, q })
+}
+
+struct Dot<'a, S: Simd> {
+    row: &'a [f32],
+    q: &'a [Lanes<S::V>],
+}
+
+impl<S: Simd> Routine<S> for Dot<'_, S> {
+    type Output = Lanes<S::V>;
+
+    #[inline(always)]
+    fn run(self, s: S) -> Lanes<S::V> {
+        dots::<S, 1>(s, [self.row], self.q)[0]
+    }
 }
 
 /// Rows first.. times all queries, one row of `out` for each; returns the largest of each lane and `max`.
@@ -44,11 +58,29 @@ pub(crate) fn scores<S: Simd>(
     out: &mut [Lanes<S::V>],
     max: Lanes<S::V>,
 ) -> Lanes<S::V> {
-    if S::TALL {
-        scores_by::<S, 8>(s, rows, first, q, out, max)
-    } else {
-        // Sixteen registers hold nine sums, three queries and a key, and one to spare; with twelve a sum goes through memory.
-        scores_by::<S, 3>(s, rows, first, q, out, max)
+    s.call(Scores::<S> { rows, first, q, out, max })
+}
+
+struct Scores<'a, S: Simd> {
+    rows: &'a Rows<'a>,
+    first: usize,
+    q: &'a [Lanes<S::V>],
+    out: &'a mut [Lanes<S::V>],
+    max: Lanes<S::V>,
+}
+
+impl<S: Simd> Routine<S> for Scores<'_, S> {
+    type Output = Lanes<S::V>;
+
+    #[inline(always)]
+    fn run(self, s: S) -> Lanes<S::V> {
+        let Scores { rows, first, q, out, max } = self;
+        if S::TALL {
+            scores_by::<S, 8>(s, rows, first, q, out, max)
+        } else {
+            // Sixteen registers hold nine sums, three queries and a key, and one to spare; with twelve a sum goes through memory.
+            scores_by::<S, 3>(s, rows, first, q, out, max)
+        }
     }
 }
 
@@ -92,11 +124,29 @@ pub(crate) fn accumulate<S: Simd>(
     factor: Option<Lanes<S::V>>,
     out: &mut [Lanes<S::V>],
 ) {
-    if S::TALL {
-        accumulate_by::<S, 8>(s, rows, first, weights, factor, out);
-    } else {
-        // Six sums wait for each other, but twelve and all that they need do not fit into sixteen registers.
-        accumulate_by::<S, 2>(s, rows, first, weights, factor, out);
+    s.call(Accumulate::<S> { rows, first, weights, factor, out });
+}
+
+struct Accumulate<'a, S: Simd> {
+    rows: &'a Rows<'a>,
+    first: usize,
+    weights: &'a [Lanes<S::V>],
+    factor: Option<Lanes<S::V>>,
+    out: &'a mut [Lanes<S::V>],
+}
+
+impl<S: Simd> Routine<S> for Accumulate<'_, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, s: S) {
+        let Accumulate { rows, first, weights, factor, out } = self;
+        if S::TALL {
+            accumulate_by::<S, 8>(s, rows, first, weights, factor, out);
+        } else {
+            // Six sums wait for each other, but twelve and all that they need do not fit into sixteen registers.
+            accumulate_by::<S, 2>(s, rows, first, weights, factor, out);
+        }
     }
 }
 
@@ -111,15 +161,8 @@ fn accumulate_by<S: Simd, const M: usize>(
     out: &mut [Lanes<S::V>],
 ) {
     for (group, out) in out.chunks_exact_mut(M).enumerate() {
+        // Summed by themselves: the error of long sums then grows with the number of tiles, not of rows.
         let mut sums = [zeros(s); M];
-        for m in 0..M {
-            for v in 0..VECTORS {
-                sums[m][v] = match factor {
-                    Some(factor) => s.mul(out[m][v], factor[v]),
-                    None => out[m][v],
-                };
-            }
-        }
         let (data, stride) = rows.strided(first, weights.len(), group * M, M);
         for (i, w) in weights.iter().enumerate() {
             for m in 0..M {
@@ -130,7 +173,14 @@ fn accumulate_by<S: Simd, const M: usize>(
                 }
             }
         }
-        out.copy_from_slice(&sums);
+        for m in 0..M {
+            for v in 0..VECTORS {
+                out[m][v] = match factor {
+                    Some(factor) => s.fma(out[m][v], factor[v], sums[m][v]),
+                    None => s.add(out[m][v], sums[m][v]),
+                };
+            }
+        }
     }
 }
 
@@ -140,23 +190,35 @@ fn accumulate_by<S: Simd, const M: usize>(
 /// each row of `weights`.
 #[inline(always)]
 pub(crate) fn outer<S: Simd>(s: S, weights: &[f32], rows: &[S::V], columns: usize, out: &mut [f32]) {
-    let mut column = 0;
-    while column < columns {
-        // Four vectors of columns fill AVX-512's registers, two those of the others.
-        let step = match columns - column {
-            left if S::TALL && left >= 4 => 4,
-            left if left >= 2 => 2,
-            _ => 1,
-        };
-        match step {
-            4 => outer_columns::<S, 4>(s, weights, rows, columns, column, out),
-            2 => outer_columns::<S, 2>(s, weights, rows, columns, column, out),
-            _ => outer_columns::<S, 1>(s, weights, rows, columns, column, out),
+    s.call(Outer::<S> { weights, rows, columns, out });
+}
+
+struct Outer<'a, S: Simd> {
+    weights: &'a [f32],
+    rows: &'a [S::V],
+    columns: usize,
+    out: &'a mut [f32],
+}
+
+impl<S: Simd> Routine<S> for Outer<'_, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, s: S) {
+        let Outer { weights, rows, columns, out } = self;
+        let mut column = 0;
+        while column < columns {
+            // Four vectors of columns fill AVX-512's registers, two those of the others.
+            column += match columns - column {
+                left if S::TALL && left >= 4 => outer_columns::<S, 4>(s, weights, rows, columns, column, out),
+                left if left >= 2 => outer_columns::<S, 2>(s, weights, rows, columns, column, out),
+                _ => outer_columns::<S, 1>(s, weights, rows, columns, column, out),
+            };
         }
-        column += step;
     }
 }
 
+/// N vectors of columns; returns how many that are.
 #[inline(always)]
 fn outer_columns<S: Simd, const N: usize>(
     s: S,
@@ -165,7 +227,7 @@ fn outer_columns<S: Simd, const N: usize>(
     columns: usize,
     column: usize,
     out: &mut [f32],
-) {
+) -> usize {
     const M: usize = 4;
     let (lanes, width) = (VECTORS * S::LANES, columns * S::LANES);
     let whole = weights.len() / (M * lanes) * M;
@@ -175,6 +237,7 @@ fn outer_columns<S: Simd, const N: usize>(
     for i in whole..weights.len() / lanes {
         outer_tile::<S, 1, N>(s, &weights[i * lanes..], rows, columns, column, &mut out[i * width..]);
     }
+    N
 }
 
 /// M rows of weights by N vectors of columns.
@@ -191,11 +254,6 @@ fn outer_tile<S: Simd, const M: usize, const N: usize>(
     let (lanes, width) = (VECTORS * S::LANES, columns * S::LANES);
     let weights: [&[f32]; M] = std::array::from_fn(|m| &weights[m * lanes..][..lanes]);
     let mut sums = [[s.splat(0.0); N]; M];
-    for m in 0..M {
-        for n in 0..N {
-            sums[m][n] = s.load(&out[m * width + (column + n) * S::LANES..]);
-        }
-    }
     assert!(rows.len() >= lanes * columns && column + N <= columns);
     for lane in 0..lanes {
         for m in 0..M {
@@ -210,7 +268,8 @@ fn outer_tile<S: Simd, const M: usize, const N: usize>(
     }
     for m in 0..M {
         for n in 0..N {
-            s.store(sums[m][n], &mut out[m * width + (column + n) * S::LANES..]);
+            let out = &mut out[m * width + (column + n) * S::LANES..];
+            s.store(s.add(s.load(out), sums[m][n]), out);
         }
     }
 }

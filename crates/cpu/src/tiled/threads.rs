@@ -16,6 +16,9 @@ pub(crate) enum Threads {
     Own(Arc<rayon::ThreadPool>),
 }
 
+/// Multiplications of a call that stays on one thread: fewer are done before another thread has woken up.
+const FEW: u128 = 1 << 25;
+
 /// Shares of work for each thread: enough that threads which are done early find more.
 const SHARES: usize = 8;
 
@@ -32,6 +35,16 @@ impl Threads {
                 })?))
             }
         })
+    }
+
+    /// Calls `body` with the threads for a call of about this many multiplications, a number that the shape alone decides. The work
+    /// is handed to a pool once.
+    pub(crate) fn run<T: Send>(&self, work: u128, body: impl FnOnce(&Threads) -> T + Send) -> T {
+        match self {
+            _ if work < FEW => body(&Threads::One),
+            Threads::Own(pool) => pool.install(|| body(&Threads::Current)),
+            Threads::One | Threads::Current => body(self),
+        }
     }
 
     /// Calls `body` for every element with its index, on any thread and in any order.

@@ -2,7 +2,8 @@
 //!
 //! Proofs: `value_zero`, `zerob_correct`, `eqb_correct`, `value_algebraic`, `group_total`, `group_distinct`,
 //! `zero_iff_groups_vanish`, `is_zero_correct`, `drop_zero_groups`, `re_anchor`, `decision_ends`, `sign_shown`,
-//! `output_against`, `lse_against`, `linear_shares_in_field`, `step_trapezoid_shares_in_field`, `row_in_field`.
+//! `output_against`, `lse_against`, `bias_against`, `linear_shares_in_field`, `step_trapezoid_shares_in_field`, `row_in_field`,
+//! `less_power_in_field`.
 
 use super::ExpSum;
 use crate::exact::{Row, Surd, Term};

@@ -3,7 +3,7 @@
 use super::numbers::Numbers;
 use super::plant::{Plant, Side, Which};
 use super::symbolic::Laurent;
-use super::{Effort, Measured};
+use super::{Effort, Measured, Sides};
 use crate::enclosure::Enclosure;
 use contattn_core::Monitor;
 use rug::Float;
@@ -22,11 +22,16 @@ pub(super) struct Log {
     /// whether the identities over the rationals hold; `None` where there are none
     pub(super) exact: Option<bool>,
     pub(super) measured: Vec<Measured>,
+    /// both sides of the first comparison of some instances
+    pub(super) sides: Vec<Sides>,
     /// the first thing that failed
     pub(super) failure: Option<String>,
     pub(super) cancelled: bool,
     label: String,
 }
+
+/// Instances of which both sides are kept, to be shown.
+const SHOWN: usize = 8;
 
 /// A run.
 pub(super) struct Trial<'m> {
@@ -46,6 +51,7 @@ impl<'m> Trial<'m> {
             widest: f64::NEG_INFINITY,
             exact: None,
             measured: Vec::new(),
+            sides: Vec::new(),
             failure: None,
             cancelled: false,
             label: String::new(),
@@ -128,6 +134,11 @@ impl<'m> Trial<'m> {
             let mut log = self.log.borrow_mut();
             log.comparisons += 1;
             log.widest = log.widest.max(width);
+            let is_first = log.sides.last().is_none_or(|sides| sides.instance != log.label);
+            if is_first && log.sides.len() < SHOWN {
+                let (instance, what) = (log.label.clone(), what.to_owned());
+                log.sides.push(Sides { instance, what, left: left.to_string(), right: right.to_string() });
+            }
         }
         if !left.overlaps(right) {
             self.fail(format_args!("{what}: {left:?} on the left, {right:?} on the right"));

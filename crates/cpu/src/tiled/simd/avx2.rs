@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)]
 
-use super::{Kernel, Simd};
+use super::{KEYS, Kernel, Routine, Simd};
 use std::arch::x86_64::*;
 
 /// Proof that this machine has AVX2 and FMA.
@@ -24,6 +24,14 @@ impl Avx2 {
 #[target_feature(enable = "avx2,fma")]
 unsafe fn inside<K: Kernel>(s: Avx2, kernel: K) -> K::Output {
     kernel.run(s)
+}
+
+/// # Safety
+/// The machine must have the instructions.
+#[inline(never)]
+#[target_feature(enable = "avx2,fma")]
+unsafe fn called<R: Routine<Avx2>>(s: Avx2, routine: R) -> R::Output {
+    routine.run(s)
 }
 
 /// 1.5 x 2^23: adding it leaves a whole number in the lowest bits.
@@ -121,6 +129,19 @@ impl Simd for Avx2 {
         }
     }
     #[inline(always)]
+    fn totals(self, x: [__m256; KEYS]) -> [f32; KEYS] {
+        // SAFETY: see `splat`; the result is as long as a vector.
+        unsafe {
+            // Not in a closure: that would be a function without these instructions.
+            let low = _mm256_hadd_ps(_mm256_hadd_ps(x[0], x[1]), _mm256_hadd_ps(x[2], x[3]));
+            let high = _mm256_hadd_ps(_mm256_hadd_ps(x[4], x[5]), _mm256_hadd_ps(x[6], x[7]));
+            let halves = (_mm256_permute2f128_ps::<0x20>(low, high), _mm256_permute2f128_ps::<0x31>(low, high));
+            let mut totals = [0.0; KEYS];
+            _mm256_storeu_ps(totals.as_mut_ptr(), _mm256_add_ps(halves.0, halves.1));
+            totals
+        }
+    }
+    #[inline(always)]
     fn lt(self, a: __m256, b: __m256) -> __m256 {
         // SAFETY: see `splat`.
         unsafe { _mm256_cmp_ps::<_CMP_LT_OQ>(a, b) }
@@ -158,5 +179,10 @@ impl Simd for Avx2 {
     fn vectorize<K: Kernel>(self, kernel: K) -> K::Output {
         // SAFETY: `self` proves that the instructions are there.
         unsafe { inside(self, kernel) }
+    }
+    #[inline(always)]
+    fn call<R: Routine<Self>>(self, routine: R) -> R::Output {
+        // SAFETY: `self` proves that the instructions are there.
+        unsafe { called(self, routine) }
     }
 }

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)]
 
-use super::{Kernel, Simd};
+use super::{Kernel, Routine, Simd};
 use std::arch::x86_64::*;
 
 /// Proof that this machine has AVX-512 F, VL, BW and DQ.
@@ -30,6 +30,14 @@ impl Avx512 {
 #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")]
 unsafe fn inside<K: Kernel>(s: Avx512, kernel: K) -> K::Output {
     kernel.run(s)
+}
+
+/// # Safety
+/// The machine must have the instructions.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")]
+unsafe fn called<R: Routine<Avx512>>(s: Avx512, routine: R) -> R::Output {
+    routine.run(s)
 }
 
 impl Simd for Avx512 {
@@ -152,5 +160,10 @@ impl Simd for Avx512 {
     fn vectorize<K: Kernel>(self, kernel: K) -> K::Output {
         // SAFETY: `self` proves that the instructions are there.
         unsafe { inside(self, kernel) }
+    }
+    #[inline(always)]
+    fn call<R: Routine<Self>>(self, routine: R) -> R::Output {
+        // SAFETY: `self` proves that the instructions are there.
+        unsafe { called(self, routine) }
     }
 }

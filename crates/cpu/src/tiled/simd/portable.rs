@@ -1,7 +1,7 @@
 //! Four lanes in plain Rust, which compilers turn into whatever vectors the target has. No fused operations
 //! but one: where the target lacks them they would be calls of library functions.
 
-use super::{Kernel, Simd};
+use super::{Kernel, Routine, Simd};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Portable;
@@ -58,9 +58,11 @@ impl Simd for Portable {
     fn fma(self, a: Four, b: Four, c: Four) -> Four {
         self.add(self.mul(a, b), c)
     }
+    /// The product is exact in f64, and for arguments of e^x so is the difference, which is then rounded once.
+    ///
+    /// Proofs: `portable_reduction`.
     #[inline(always)]
     fn fms(self, a: Four, b: Four, c: Four) -> Four {
-        // The product is exact in f64, so the difference is rounded once in effect: what arguments of e^x are reduced with.
         let one = |i: usize| (f64::from(a.0[i]) * f64::from(b.0[i]) - f64::from(c.0[i])) as f32;
         Four([one(0), one(1), one(2), one(3)])
     }
@@ -130,5 +132,9 @@ impl Simd for Portable {
     }
     fn vectorize<K: Kernel>(self, kernel: K) -> K::Output {
         kernel.run(self)
+    }
+    #[inline(never)]
+    fn call<R: Routine<Self>>(self, routine: R) -> R::Output {
+        routine.run(self)
     }
 }

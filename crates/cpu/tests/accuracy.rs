@@ -1,0 +1,103 @@
+//! The accuracy of the tiled engine over generated problems, measured against the oracle and beside its plain twin in f32.
+//!
+//! For each result of each problem: the largest error in units of u times the sum of the absolute values that the element is a sum
+//! of, for the engine and for the twin. The criterion is engine <= max(2 twin, 2). No element may lie beyond its derived allowance,
+//! ever, and 16-bit results lie within one unit in the last place of the correctly rounded number but for one in a thousand.
+//!
+//! `PROBLEMS=10000 cargo test -p contattn-cpu --test accuracy -- --nocapture` tries 10^4 problems and prints the distribution.
+
+#[path = "accuracy/case.rs"]
+mod case;
+#[path = "accuracy/judge.rs"]
+mod judge;
+
+use case::Case;
+use contattn_core::Open;
+use contattn_cpu::tiled::{Isa, Options};
+use contattn_cpu::{Plain, Tiled};
+use judge::{Judged, RESULTS, Short};
+use std::collections::BTreeMap;
+
+/// How many problems are tried where the environment does not say.
+const FEW: u64 = 170;
+
+/// One table: ratios by result, the largest of each, how many lie above 1 in each family, and what lies beyond its allowance.
+#[derive(Default)]
+struct Table {
+    ratios: [Vec<f64>; RESULTS.len()],
+    worst: [(f64, String); RESULTS.len()],
+    above: BTreeMap<(usize, &'static str), usize>,
+    beyond: Vec<String>,
+    short: Short,
+}
+
+impl Table {
+    fn add(&mut self, case: &Case, judged: Vec<Judged>, short: Short) {
+        self.short = Short { elements: self.short.elements + short.elements, near: self.short.near + short.near };
+        for judged in judged {
+            let (result, ratio) = (judged.result, judged.ratio());
+            self.ratios[result].push(ratio);
+            if ratio > 1.0 {
+                *self.above.entry((result, case.family.name())).or_default() += 1;
+            }
+            if ratio > self.worst[result].0 {
+                let what = format!("{:.1} u against {:.1} u, {}", judged.engine, judged.twin, case.name);
+                self.worst[result] = (ratio, what);
+            }
+            if let Some(first) = judged.first {
+                self.beyond.push(format!("{}: {} elements of {}: {first}", RESULTS[result], judged.beyond, case.name));
+            }
+        }
+    }
+
+    /// The share of problems that keep to the criterion.
+    fn within(&self, result: usize) -> f64 {
+        let all = &self.ratios[result];
+        all.iter().filter(|&&ratio| ratio <= 1.0).count() as f64 / all.len().max(1) as f64
+    }
+
+    #[allow(clippy::print_stdout)]
+    fn print(&mut self, title: &str) {
+        println!("{title}: error / max(2 error of the plain twin, 2 u)");
+        println!("{:>12} {:>8} {:>7} {:>7} {:>8} {:>8}", "result", "problems", "median", "99%", "largest", "within");
+        for (result, name) in RESULTS.iter().enumerate() {
+            let within = self.within(result);
+            let ratios = &mut self.ratios[result];
+            ratios.sort_by(f64::total_cmp);
+            let at = |share: f64| ratios.get((ratios.len() as f64 * share) as usize).copied().unwrap_or(0.0);
+            let (median, most, largest) = (at(0.5), at(0.99), ratios.last().copied().unwrap_or(0.0));
+            println!("{name:>12} {:>8} {median:>7.3} {most:>7.3} {largest:>8.3} {within:>8.4}", ratios.len());
+        }
+        for (result, (_, what)) in self.worst.iter().enumerate() {
+            let families: Vec<String> = self
+                .above
+                .iter()
+                .filter(|((of, _), _)| *of == result)
+                .map(|((_, family), count)| format!("{family} {count}"))
+                .collect();
+            println!("{:>12} above 1: {}", RESULTS[result], families.join(", "));
+            println!("{:>12} largest: {what}", "");
+        }
+        println!("16 bits: {} of {} elements within one unit", self.short.near, self.short.elements);
+    }
+}
+
+#[test]
+fn errors_are_those_of_the_plain_twin() {
+    let problems: u64 = std::env::var("PROBLEMS").map_or(FEW, |n| n.parse().expect("PROBLEMS is a number"));
+    let twin = Plain::<f32>::new();
+    let engine = Tiled::open(Options { isa: Some(Isa::best()), threads: Some(1) }).unwrap();
+    for saved in [false, true] {
+        let mut table = Table::default();
+        for seed in 0..problems {
+            let case = case::case(seed);
+            let (judged, short) = judge::judge(&case, &engine, &twin, saved);
+            table.add(&case, judged, short);
+        }
+        let from = if saved { "gradients from saved results" } else { "gradients by themselves" };
+        table.print(&format!("{}, {problems} problems, {from}", engine.isa()));
+        let beyond = &table.beyond;
+        assert!(beyond.is_empty(), "{} results beyond their allowance:\n{}", beyond.len(), beyond.join("\n"));
+        assert!(table.short.near as f64 >= 0.999 * table.short.elements as f64);
+    }
+}

@@ -1,0 +1,235 @@
+//! The explorer in a window, or as a picture.
+
+use crate::logic::command::Command;
+use crate::logic::document::{Mode, Session};
+use crate::logic::share::{self, ShareError};
+use crate::ui::raster::{Headless, Picture};
+use crate::ui::{Commands, Explorer};
+use eframe::egui;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What draws the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Renderer {
+    /// OpenGL
+    Glow,
+    /// Vulkan, Metal or Direct3D; falls back to OpenGL by itself
+    #[default]
+    Wgpu,
+}
+
+/// What to begin with.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// a share string, in place of what was remembered
+    pub state: Option<String>,
+    /// a file with q, k and v
+    pub open: Option<PathBuf>,
+    /// the panel in front
+    pub view: Option<String>,
+    /// light or dark, in place of what was remembered
+    pub mode: Option<Mode>,
+}
+
+/// Why the explorer did not run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The share string is none.
+    #[error(transparent)]
+    Share(#[from] ShareError),
+    /// There is no such panel.
+    #[error("no view is called {found:?}: expected {expected}")]
+    View {
+        /// what was asked for
+        found: String,
+        /// the names that there are
+        expected: String,
+    },
+    /// No window could be opened.
+    #[error("no window could be opened: {0}")]
+    Window(String),
+    /// What was asked for was not computed in time.
+    #[error("the picture was not computed within {} s", .0.as_secs())]
+    Late(Duration),
+    /// Something that stands in the picture's way, as the explorer would tell it.
+    #[error("{0}")]
+    Told(String),
+    /// The picture could not be encoded.
+    #[error("the picture could not be encoded: {0}")]
+    Picture(String),
+}
+
+/// Names of all panels, in order.
+pub fn view_names() -> Vec<&'static str> {
+    crate::ui::panels::all().iter().map(|panel| panel.name()).collect()
+}
+
+/// The panel that a name means, in whatever case.
+fn view(name: &str) -> Result<&'static str, RunError> {
+    let names = view_names();
+    let found = names.iter().find(|known| known.eq_ignore_ascii_case(name));
+    found.copied().ok_or_else(|| RunError::View { found: name.to_owned(), expected: names.join(", ") })
+}
+
+/// The commands that options stand for.
+fn first_commands(options: &Options) -> Result<Commands, RunError> {
+    let mut commands = Commands::default();
+    if let Some(path) = &options.open {
+        commands.send(Command::Open(path.clone()));
+    }
+    if let Some(name) = &options.view {
+        commands.send(Command::Show(view(name)?.to_owned()));
+    }
+    if let Some(mode) = options.mode {
+        commands.send(Command::Mode(mode));
+    }
+    Ok(commands)
+}
+
+/// Where the session is kept in eframe's storage.
+const SESSION: &str = "contattn.session";
+
+struct Window {
+    explorer: Explorer,
+    first: Option<Commands>,
+}
+
+impl eframe::App for Window {
+    fn logic(&mut self, ctx: &egui::Context, _: &mut eframe::Frame) {
+        if let Some(commands) = self.first.take() {
+            self.explorer.run(ctx, commands);
+        }
+        self.explorer.logic(ctx);
+        if self.explorer.wants_to_quit() {
+            ctx.send_viewport_cmd(egui::ViewportCommand::Close);
+        }
+    }
+
+    fn ui(&mut self, ui: &mut egui::Ui, _: &mut eframe::Frame) {
+        self.explorer.ui(ui);
+    }
+
+    fn save(&mut self, storage: &mut dyn eframe::Storage) {
+        // JSON, so that a session of another version is read as far as it fits.
+        if let Ok(text) = serde_json::to_string(&self.explorer.session()) {
+            storage.set_string(SESSION, text);
+        }
+    }
+
+    // The session has what is worth keeping.
+    fn persist_egui_memory(&self) -> bool {
+        false
+    }
+}
+
+/// The session that a window begins with, and what to tell about it.
+fn remembered(storage: Option<&dyn eframe::Storage>) -> (Session, Option<String>) {
+    let Some(text) = storage.and_then(|storage| storage.get_string(SESSION)) else { return (Session::default(), None) };
+    match serde_json::from_str(&text) {
+        Ok(session) => (session, None),
+        Err(error) => {
+            (Session::default(), Some(format!("What was remembered from the last start could not be read: {error}")))
+        }
+    }
+}
+
+fn is_set(name: &str) -> bool {
+    std::env::var_os(name).is_some_and(|value| !value.is_empty())
+}
+
+/// Opens a window and returns when it is closed.
+///
+/// # Errors
+/// [`RunError`] for options that name nothing, and where no window can be opened.
+pub fn window(options: &Options, renderer: Renderer) -> Result<(), RunError> {
+    if cfg!(all(unix, not(target_os = "macos")))
+        && !["DISPLAY", "WAYLAND_DISPLAY", "WAYLAND_SOCKET"].iter().any(|name| is_set(name))
+    {
+        return Err(RunError::Window("neither DISPLAY nor WAYLAND_DISPLAY is set".to_owned()));
+    }
+    let mut first = first_commands(options)?;
+    let given = options.state.as_deref().map(share::decode).transpose()?;
+    let native = eframe::NativeOptions {
+        viewport: egui::ViewportBuilder::default()
+            .with_app_id("contattn")
+            .with_title("contattn: continuous attention")
+            .with_inner_size([1440.0, 900.0])
+            .with_min_inner_size([200.0, 150.0])
+            .with_drag_and_drop(true),
+        renderer: match renderer {
+            Renderer::Glow => eframe::Renderer::Glow,
+            Renderer::Wgpu => eframe::Renderer::Wgpu,
+        },
+        ..Default::default()
+    };
+    let create = move |creation: &eframe::CreationContext<'_>| {
+        let ctx = creation.egui_ctx.clone();
+        let (session, told) = match given {
+            Some(session) => (session, None),
+            None => remembered(creation.storage),
+        };
+        if let Some(what) = told {
+            first.send(Command::Notice { what, advice: "everything is as at first".to_owned() });
+        }
+        let explorer = Explorer::new(session, Arc::new(move || ctx.request_repaint()));
+        Ok(Box::new(Window { explorer, first: Some(first) }) as Box<dyn eframe::App>)
+    };
+    eframe::run_native("contattn", native, Box::new(create)).map_err(|error| RunError::Window(error.to_string()))
+}
+
+/// How long a picture may take.
+const LONGEST: Duration = Duration::from_secs(120);
+
+/// The window's content as a picture, without a window: everything computed, nothing remembered from before.
+///
+/// # Errors
+/// [`RunError`] for options that name nothing, a file that cannot be read, and where it takes too long.
+pub fn picture(options: &Options, size: egui::Vec2, scale: f32) -> Result<Picture, RunError> {
+    let session = options.state.as_deref().map(share::decode).transpose()?.unwrap_or_default();
+    let mut explorer = Explorer::new(session, Arc::new(|| {}));
+    let mut headless = Headless::new(size, scale);
+    let ctx = headless.ctx.clone();
+    // A picture has no system to follow.
+    explorer.run(&ctx, {
+        let mut commands = Commands::default();
+        commands.send(Command::Mode(Mode::Light));
+        commands
+    });
+    explorer.run(&ctx, first_commands(options)?);
+    let frame = settled(&mut explorer, &mut headless)?;
+    // A file that cannot be read is told in the window; whoever asked for its picture wants it as an error.
+    if options.open.is_some()
+        && let Some(notice) = explorer.notices().list().first()
+    {
+        return Err(RunError::Told(format!("{}\n{}", notice.what, notice.advice)));
+    }
+    Ok(headless.picture(&frame))
+}
+
+/// Frames until nothing changes and nothing is computed.
+///
+/// # Errors
+/// [`RunError::Late`].
+pub fn settled(explorer: &mut Explorer, headless: &mut Headless) -> Result<crate::ui::raster::Frame, RunError> {
+    let began = std::time::Instant::now();
+    let mut quiet = 0;
+    loop {
+        let frame = headless.frame(|ui| {
+            explorer.logic(&ui.ctx().clone());
+            explorer.ui(ui);
+        });
+        let idle = explorer.is_idle() && !frame.wants_another;
+        quiet = if idle { quiet + 1 } else { 0 };
+        // One frame asks, the next shows, and layouts take one more to settle.
+        if quiet >= 3 {
+            return Ok(frame);
+        }
+        explorer.settle(Duration::from_millis(200));
+        if began.elapsed() > LONGEST {
+            return Err(RunError::Late(LONGEST));
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! The numbers behind a figure.
+
+use crate::{Figure, FigureError};
+
+/// One number or point of a figure. What does not apply is `None` or empty.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Row {
+    /// title of the chart or heat map
+    pub panel: String,
+    /// name of the series
+    pub series: String,
+    /// `line`, `point`, `area`, `bar`, `bin`, `rule`, `note` or `cell`
+    pub kind: &'static str,
+    /// place on the horizontal axis; column of a cell
+    pub x: Option<f64>,
+    /// place on the vertical axis; row of a cell
+    pub y: Option<f64>,
+    /// lower end of an area; left edge of a bin
+    pub low: Option<f64>,
+    /// upper end of an area; right edge of a bin
+    pub high: Option<f64>,
+    /// number of a cell
+    pub value: Option<f64>,
+    /// name of the place on the horizontal axis
+    pub x_name: String,
+    /// name of the place on the vertical axis
+    pub y_name: String,
+}
+
+const COLUMNS: [&str; 10] = ["panel", "series", "kind", "x", "y", "low", "high", "value", "x_name", "y_name"];
+
+/// The numbers behind a figure as CSV: one header, then one line for each [`Row`]. Numbers have the fewest digits that read back
+/// to the same f64; `NaN`, `inf` and `-inf` are written so.
+///
+/// # Errors
+/// [`FigureError::Encoding`] where the writer fails.
+pub fn csv(figure: &dyn Figure) -> Result<String, FigureError> {
+    let failed = |error: &dyn std::fmt::Display| FigureError::Encoding(error.to_string());
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(COLUMNS).map_err(|e| failed(&e))?;
+    for row in figure.rows() {
+        let number = |x: Option<f64>| x.map(|x| format!("{x:?}")).unwrap_or_default();
+        let [x, y, low, high, value] = [row.x, row.y, row.low, row.high, row.value].map(number);
+        let fields = [&row.panel, &row.series, row.kind, &x, &y, &low, &high, &value, &row.x_name, &row.y_name];
+        writer.write_record(fields).map_err(|e| failed(&e))?;
+    }
+    let bytes = writer.into_inner().map_err(|e| failed(&e))?;
+    String::from_utf8(bytes).map_err(|e| failed(&e))
+}
