@@ -162,10 +162,16 @@ impl Inner {
                     steps.push(self.by_row(Kernel::PiecesBackward, params, bound(keys), rows));
                 }
                 for column0 in (0..d).step_by(THREADS * by_query.key_count) {
-                    for (at, keys) in list.iter().enumerate() {
+                    for (at, (keys, segments)) in
+                        self.spans(list, &by_query, Kernel::BackwardQueries).iter().enumerate()
+                    {
                         let tiles = queries.block.rows.len().div_ceil(side);
                         let flags = if has_records || at > 0 { RESUME } else { 0 };
-                        let params = self.params(queries, &keys.block, &heads);
+                        let params = Params {
+                            segment_from: segments.start as i32,
+                            segment_to: segments.end as i32 - 1,
+                            ..self.params(queries, &keys.block, &heads)
+                        };
                         steps.push(Step {
                             kernel: Kernel::BackwardQueries,
                             setup: by_query,
@@ -173,7 +179,7 @@ impl Inner {
                             buffers: bound(keys),
                             groups: (heads.len() * tiles) as u64,
                             work_per_group: 1,
-                            cost: (side * keys.block.slots.len() * (2 * head_dim + value_dim)) as f64 * density + 1e4,
+                            cost: (side * segments.len() * (2 * head_dim + value_dim)) as f64 * density + 1e4,
                             rows: if at == 0 && column0 == 0 { rows as f64 * 0.4 } else { 0.0 },
                         });
                     }
@@ -203,11 +209,21 @@ impl Inner {
                     let buffers =
                         [&self.table, &queries.q, &keys.k, &keys.v, &queries.state, g, sums].map(Clone::clone);
                     let rows = heads.len() * queries.block.rows.len();
-                    for column0 in (0..d.max(dv)).step_by(THREADS * count) {
+                    // Query tiles of all heads that share a key/value head, in as many parts as the device asks for.
+                    let most = self.device.most_iterations() / by_key.iterations(Kernel::BackwardKeys, d, dv);
+                    let work = each * queries.block.rows.len().div_ceil(side);
+                    let (most, parts) = (most.clamp(1, work), work.div_ceil(most.clamp(1, work)));
+                    let columns = (0..d.max(dv)).step_by(THREADS * count);
+                    for (column0, part) in columns.flat_map(|column| (0..parts).map(move |part| (column, part))) {
                         steps.push(Step {
                             kernel: Kernel::BackwardKeys,
                             setup: by_key,
-                            params: Params { column0: column0 as u32, ..params },
+                            params: Params {
+                                column0: column0 as u32,
+                                part_from: (part * most) as u32,
+                                part_count: most as u32,
+                                ..params
+                            },
                             buffers: buffers.to_vec(),
                             groups: (kv_heads.len() * tiles) as u64,
                             work_per_group: 1,
@@ -215,22 +231,34 @@ impl Inner {
                                 * 2
                                 * (head_dim + value_dim)) as f64
                                 * density
+                                / parts as f64
                                 + 1e4,
-                            rows: if at == 0 && column0 == 0 { rows as f64 * 0.6 } else { 0.0 },
+                            rows: if at == 0 && column0 == 0 { rows as f64 * 0.6 / parts as f64 } else { 0.0 },
                         });
                     }
                     if self.layout.gathered > 0 {
                         let buffers = [&self.table, &queries.q, g, dq, sums].map(Clone::clone);
-                        steps.push(Step {
-                            kernel: Kernel::Gather,
-                            setup: Setup::plain("linear"),
-                            params: Params { tiles: self.layout.gathered as u32, ..params },
-                            buffers: buffers.to_vec(),
-                            groups: (kv_heads.len() * self.layout.gathered) as u64,
-                            work_per_group: 1,
-                            cost: ((1 + self.layout.records / self.layout.gathered) * (head_dim + value_dim)) as f64,
-                            rows: 0.0,
-                        });
+                        let columns = (d + dv).div_ceil(64);
+                        let most = (self.device.most_iterations() / (columns * each)).saturating_sub(2);
+                        let most = most.clamp(1, self.layout.longest);
+                        for part in 0..self.layout.longest.div_ceil(most) {
+                            let params = Params {
+                                tiles: self.layout.gathered as u32,
+                                part_from: (part * most) as u32,
+                                part_count: most as u32,
+                                ..params
+                            };
+                            steps.push(Step {
+                                kernel: Kernel::Gather,
+                                setup: Setup::plain("linear"),
+                                params,
+                                buffers: buffers.to_vec(),
+                                groups: (kv_heads.len() * self.layout.gathered) as u64,
+                                work_per_group: 1,
+                                cost: (most.min(2 * self.layout.records) * each * (head_dim + value_dim)) as f64,
+                                rows: 0.0,
+                            });
+                        }
                     }
                 }
             }

@@ -234,6 +234,11 @@ impl Device {
         }
     }
 
+    /// Passes through loops that a thread may make in one dispatch: software Vulkan of Mesa leaves every loop after 65535 of them.
+    pub(crate) fn most_iterations(&self) -> usize {
+        if self.adapter.is_software() { 60_000 } else { usize::MAX }
+    }
+
     /// The loss of the device, if that is what happened, or else this.
     pub(crate) fn explain(&self, otherwise: impl ToString) -> EngineError {
         match self.lost.get() {

@@ -7,7 +7,7 @@ use crate::owned::narrow;
 use crate::params::{FINISH, Params, RESUME};
 use crate::sight::Kind;
 use crate::source::{Kernel, LARGEST, SMALLEST, Setup};
-use crate::uploaded::{Fate, InUse, Inner, QueryBuffers, vectors};
+use crate::uploaded::{Fate, InUse, Inner, KeyBuffers, QueryBuffers, vectors};
 use crate::work::{Pending, Step};
 use contattn_core::{Dtype, Element, Elements, EngineError, Output, Problem, Rule, Shape, Tensor};
 use std::ops::Range;
@@ -108,11 +108,14 @@ impl Inner {
                     continue;
                 }
                 for column0 in (0..vectors(value_dim)).step_by(width) {
-                    for (at, keys) in list.iter().enumerate() {
+                    let spans = self.spans(list, &setup, Kernel::Forward);
+                    for (at, (keys, segments)) in spans.iter().enumerate() {
                         let base = Params {
                             column0: column0 as u32,
                             columns: width as u32,
                             flags: if at > 0 { RESUME } else { 0 },
+                            segment_from: segments.start as i32,
+                            segment_to: segments.end as i32 - 1,
                             ..self.params(queries, &keys.block, &heads)
                         };
                         let buffers =
@@ -122,7 +125,7 @@ impl Inner {
                             steps.push(self.by_row(Kernel::Pieces, base, buffers.to_vec(), rows));
                         }
                         let resumes = if has_pieces || at > 0 { RESUME } else { 0 };
-                        let finishes = if at + 1 == list.len() { FINISH } else { 0 };
+                        let finishes = if at + 1 == spans.len() { FINISH } else { 0 };
                         let tiles = queries.block.rows.len().div_ceil(side);
                         let width = (head_dim + value_dim.min(4 * width)) as f64;
                         steps.push(Step {
@@ -132,7 +135,7 @@ impl Inner {
                             buffers: buffers.to_vec(),
                             groups: (heads.len() * tiles) as u64,
                             work_per_group: 1,
-                            cost: (side * keys.block.slots.len()) as f64 * density * width + 1e4,
+                            cost: (side * segments.len()) as f64 * density * width + 1e4,
                             rows: if finishes > 0 && column0 + threads * value_count >= vectors(value_dim) {
                                 rows as f64
                             } else {
@@ -144,6 +147,28 @@ impl Inner {
             }
         }
         steps
+    }
+
+    /// Runs of segments that one dispatch takes, with the blocks of keys that hold them: all of a block, or where the device bounds
+    /// the work of a thread, as much as that allows.
+    pub(crate) fn spans<'k>(
+        &self,
+        list: &'k [KeyBuffers],
+        setup: &Setup,
+        kernel: Kernel,
+    ) -> Vec<(&'k KeyBuffers, Range<usize>)> {
+        let Shape { head_dim, value_dim, .. } = self.shape;
+        let tiles = self.device.most_iterations() / setup.iterations(kernel, vectors(head_dim), vectors(value_dim));
+        let length = tiles.saturating_mul(setup.side() - usize::from(setup.reads_left())).max(1);
+        let spans = |keys: &'k KeyBuffers| {
+            let all = keys.block.segments.clone();
+            let count = all.len().div_ceil(length).max(1);
+            (0..count).map(move |i| {
+                let from = all.start + i * length;
+                (keys, from..(from.saturating_add(length)).min(all.end))
+            })
+        };
+        list.iter().flat_map(spans).collect()
     }
 
     /// A kernel with one thread for each of `rows` rows.

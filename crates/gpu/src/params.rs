@@ -33,7 +33,8 @@ pub(crate) struct Params {
     pub(crate) records: u32,
     pub(crate) head_count: u32,
     pub(crate) columns: u32,
-    pub(crate) padding: u32,
+    pub(crate) part_from: u32,
+    pub(crate) part_count: u32,
 }
 
 /// Sums go on from those in memory.
@@ -81,5 +82,5 @@ macro_rules! compare_layout {
 compare_layout!(
     heads heads_per_kv head0 row0 queries kv0 slot0 slots segment_from segment_to owned_from owned_to key_vectors
     value_vectors column0 work0 head_from tiles flags table_stride durations_at ranges_at records_at gather_at records
-    head_count columns padding
+    head_count columns part_from part_count
 );

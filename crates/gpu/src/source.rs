@@ -186,6 +186,24 @@ impl Setup {
         }
     }
 
+    /// Passes through loops that a thread makes for each tile, of rows of so many vectors of k and v.
+    pub(crate) fn iterations(&self, kernel: Kernel, key_vectors: usize, value_vectors: usize) -> usize {
+        let numbers = self.numbers(kernel);
+        let (side, depth, threads) = (numbers["SIDE"], numbers["DEPTH"], numbers["THREADS"]);
+        let dots = |vectors: usize| vectors.div_ceil(depth) * (1 + (2 * side * depth).div_ceil(threads) + depth);
+        let accumulate = |count: &str, rows: &str| {
+            let (count, rows) = (numbers[count], numbers[rows]);
+            side / rows * (1 + (rows * self.threads * count).div_ceil(threads) + rows)
+        };
+        let (values, keys) = (accumulate("VALUE_COUNT", "VALUE_ROWS"), accumulate("KEY_COUNT", "KEY_ROWS"));
+        let both = dots(key_vectors) + dots(value_vectors) + RUN + 1;
+        match kernel {
+            Kernel::Forward => dots(key_vectors) + 2 * RUN + values + 1,
+            Kernel::BackwardQueries => both + keys,
+            _ => both + values + keys + side,
+        }
+    }
+
     /// The text of a kernel.
     ///
     /// # Errors

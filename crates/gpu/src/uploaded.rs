@@ -48,6 +48,8 @@ pub(crate) struct TableLayout {
     /// records and gathered slots of the batch that has most
     pub(crate) records: usize,
     pub(crate) gathered: usize,
+    /// records of the slot that most refer to
+    pub(crate) longest: usize,
 }
 
 /// Rows that the ranges of the table stand for.
@@ -417,6 +419,7 @@ fn table(
         gather_at,
         records,
         gathered,
+        longest: most(&mut gathers.iter().flat_map(|(slots, _)| slots).map(|(_, begin, end)| end - begin)),
     };
     let too_long = || EngineError::OutOfMemory { what: "a table of rows", bytes: 4 * (length * lines.len()) as u128 };
     u32::try_from(length * lines.len()).map_err(|_| too_long())?;

@@ -77,6 +77,8 @@ impl Desk {
     pub(crate) fn command(&self, arguments: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_contattn"));
         command.args(arguments.split_whitespace()).current_dir(self.path());
+        // Without it Vulkan's layers complain on stderr.
+        command.env("XDG_RUNTIME_DIR", self.path());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }

@@ -69,7 +69,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     var dk_$i_$c = vec4<f32>(0.0);
     #end
     #end
-    for (var work_tile = 0u; work_tile < (last_head - first_head) * query_tiles; work_tile += 1u) {
+    let end_tile = min(params.part_from + params.part_count, (last_head - first_head) * query_tiles);
+    for (var work_tile = params.part_from; work_tile < end_tile; work_tile += 1u) {
         let head = first_head - params.head0 + work_tile / query_tiles;
         let tile_row = (work_tile % query_tiles) * SIDE;
         let reach_at = base + params.ranges_at + 2u * ((params.row0 + tile_row) / SIDE);

@@ -20,8 +20,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let base = (first_head / params.heads) * params.table_stride;
     let at = base + params.gather_at + 3u * (work % params.tiles);
     let slot = i32(table[at]);
-    let begin = table[at + 1u];
-    let end = table[at + 2u];
+    let begin = table[at + 1u] + params.part_from;
+    let end = min(table[at + 2u], begin + params.part_count);
     if slot < params.owned_from || slot > params.owned_to {
         return;
     }

@@ -38,7 +38,9 @@ struct Params {
     records: u32,
     head_count: u32,
     columns: u32,
-    padding: u32,
+    // of a loop that several dispatches share: where this one begins, and how far it goes
+    part_from: u32,
+    part_count: u32,
 }
 
 const RESUME: u32 = 1u;
