@@ -3,7 +3,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test cross proofs fuzz lint licences check clean
+.PHONY: help run test cross proofs book examples notebooks bench bench-gpu fuzz asan lint licences check clean
 
 # ask cargo for reproducible builds: the lock file is part of the project
 CARGO := cargo
@@ -12,6 +12,10 @@ LOCKED := --locked
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # where `make run` writes
 OUT ?= out
+# options of scripts/bench/run.py
+BENCH ?=
+# which notebooks `make notebooks` runs; all where none is named
+NOTEBOOKS ?=
 # seconds for each fuzz target
 FUZZ_SECONDS ?= 20
 
@@ -32,8 +36,27 @@ cross: ## independent checks: NumPy and SciPy beside the command, Arb beside the
 	@scripts/setup.sh cross
 	scripts/cross.sh
 
+notebooks: ## run the notebooks and compare what they show with what is stored in them; WRITE=1 stores what differs
+	@scripts/setup.sh notebooks
+	scripts/notebooks.sh --plants
+	scripts/notebooks.sh $(if $(WRITE),--write) $(NOTEBOOKS)
+
 proofs: ## check the machine-checked proofs (installs Coq where it can)
 	proofs/check.sh
+
+book: ## build the book into target/book, and check every command, link and number of it and of the README
+	@scripts/setup.sh book
+	scripts/book.sh plants
+	scripts/book.sh check
+	scripts/book.sh build
+
+examples: ## build and run the examples of every crate
+	@scripts/setup.sh test
+	scripts/examples.sh
+
+bench: ## our kernels beside PyTorch's, in turn, a quarter of an hour; FULL=1 for the grid, BENCH='--only ...' for options
+	@scripts/setup.sh bench
+	scripts/bench.sh $(if $(FULL),--cases grid) $(BENCH)
 
 fuzz: ## fuzz the readers of files for a short while (needs a nightly toolchain)
 	@scripts/setup.sh test
@@ -52,6 +75,7 @@ check: ## rules that the repository keeps: layers, leftovers, sizes, names
 	@scripts/setup.sh check
 	python3 scripts/check_repository.py --plants
 	python3 scripts/check_repository.py
+	cd scripts/bench && python3 -m unittest --quiet test_bench
 
 clean: ## remove what was built
 	$(CARGO) clean

@@ -21,10 +21,12 @@ LAYERS = {
     "contattn-check": {"contattn-core"},
     "contattn-figure": {"contattn-core"},
     "contattn-reference": {"contattn-core"},
+    "contattn-book": set(),
     "contattn": {"contattn-core", "contattn-cpu", "contattn-check", "contattn-figure", "contattn-reference"},
+    "contattn-notebook": {"contattn-core", "contattn-cpu", "contattn-check", "contattn-figure", "contattn-reference"},
 }
 # Packages that may have GMP and MPFR (LGPL) below them: the reference, and what is built on it.
-WITH_GMP = {"contattn-reference", "contattn"}
+WITH_GMP = {"contattn-reference", "contattn", "contattn-notebook"}
 GMP = {"rug", "gmp-mpfr-sys"}
 LARGE = set()  # tracked files that may exceed 1 MiB
 LICENCE = "MIT OR Apache-2.0"

@@ -3,15 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=${CARGO_TARGET_DIR:-target}
-environment=$target/cross-venv
-pins=tests/cross/requirements.txt
-
-if ! cmp -s "$pins" "$environment/requirements.txt"; then
-    rm -rf "$environment"
-    python3 -m venv "$environment"
-    "$environment/bin/pip" install --quiet --disable-pip-version-check --only-binary :all: --requirement "$pins"
-    cp "$pins" "$environment/requirements.txt"
-fi
+environment=$(scripts/environment.sh)
 cargo build --locked --release --package contattn
 # One thread: the arrays are small.
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1

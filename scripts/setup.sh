@@ -6,15 +6,20 @@
 # missing is printed and the exit code is 1.
 set -euo pipefail
 
+# the purposes that compile the workspace; stands for BUILD in the table
+builds='run test cross book notebooks bench'
 # purposes            | there if this succeeds                      | Debian packages              | what for
 needs='
-run test cross        | command -v cc                               | gcc libc6-dev                | a C compiler, which Rust links with
-run test cross        | make --version                              | make                         | make
-run test cross        | m4 --version                                | m4                           | m4, for the build of GMP below the verified reference
-cross                 | python3 -c "import venv, ensurepip"         | python3 python3-venv         | Python with virtual environments, for NumPy and SciPy
+BUILD                 | command -v cc                               | gcc libc6-dev                | a C compiler, which Rust links with
+BUILD                 | make --version                              | make                         | make
+BUILD                 | m4 --version                                | m4                           | m4, for the build of GMP below the verified reference
+cross book notebooks bench | python3 -c "import venv, ensurepip"    | python3 python3-venv         | Python with virtual environments, for NumPy, SciPy, PyTorch, Jupyter
+bench                 | command -v g++                              | g++                          | a C++ compiler, for what PyTorch compiles
+bench                 | ls "$(python3 -c "import sysconfig; print(sysconfig.get_path(\"include\"))")/Python.h" | python3-dev | headers of Python, for the same
 check                 | python3 --version                           | python3                      | Python, for the checks of the repository
 check                 | git --version                               | git                          | git, which lists the files of the repository
 '
+needs=${needs//BUILD/$builds}
 
 if [ $# -eq 0 ]; then
     echo "usage: $0 PURPOSE...    purposes: $(cut -d'|' -f1 <<<"$needs" | tr ' ' '\n' | sort -u | xargs)" >&2
@@ -34,14 +39,14 @@ rust_is_there() {
     found=$(rustc --version 2>/dev/null | awk '{ print $2 }') && [ -n "$found" ] &&
         [ "$(printf '%s\n' "$wanted" "${found%%-*}" | sort -V | head -n 1)" = "$wanted" ]
 }
-case " $* " in
-    *' run '* | *' test '* | *' cross '*)
+for purpose in "$@"; do
+    if grep -qw -- "$purpose" <<<"$builds"; then
         if ! command -v cargo >/dev/null || ! rust_is_there; then
             echo "setup: needs Rust $wanted or later (cargo and rustc), found: $(rustc --version 2>/dev/null || echo none)" >&2
             exit 1
         fi
-        ;;
-esac
+    fi
+done
 
 missing=()
 reasons=()

@@ -11,6 +11,7 @@ import argparse
 import json
 import multiprocessing
 import os
+import re
 import sys
 import time
 from collections import Counter, defaultdict
@@ -232,6 +233,13 @@ def check_schema(folder):
     return len(document["cases"]), errors
 
 
+def check_page(elements, ties):
+    """The two numbers of docs/golden.md that this check finds."""
+    page = (ROOT / "docs/golden.md").read_text()
+    told = [int(number) for number in re.findall(r"<!--@ make cross -->(\d+)<!--/-->", page)]
+    return [] if told == [elements, ties] else [f"docs/golden.md has {told}, found: {elements} numbers, {ties} of them ties"]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--golden", default=str(ROOT / "tests/golden"))
@@ -266,6 +274,7 @@ def main():
         failures += unnoticed
         if types < 4:
             failures.append(f"plants in {types} types alone")
+        failures += check_page(tally["all"]["elements"], tally["all"]["ties"])
         lines, bad = by_numpy(options.golden, entries)
         failures += bad
         print("\nNumPy float64 on Linear in f64: largest error relative to the largest |o|")

@@ -12,6 +12,19 @@
 //! Terms are those of `contattn_core`: node, segment, rule, window, sink, L and R of a segment, P, Z, w, o, lse, b. A *bound*
 //! is an exact value with what is allowed around it; a *strand* is a segment, a part of one, or a piece of constant curve.
 //!
+//! # What is checked
+//!
+//! Whatever an engine computes has to be these numbers, within a bound on the rounding errors of any sensible way to add them up:
+//!
+//! ```text
+//!        ∫ e^a(s) v(s) ds                                       ∫ e^a(s) N_i(s) ds
+//! o  =  ──────────────────     lse = log ∫ e^a(s) ds     w_i = ────────────────────     b_i = log ∫ e^a(s) N_i(s) ds - a_i
+//!          ∫ e^a(s) ds                                             ∫ e^a(s) ds
+//! ```
+//!
+//! over the window of each query, a(s) = scale (q · k(s)) the score curve and N_i the hat function of node i; and the derivatives
+//! of g · o + g_lse lse by q, k, v and the durations.
+//!
 //! # An engine from outside
 //!
 //! Ordinary softmax attention is the Step rule on the unit time line. This engine knows nothing else, says so, and passes:

@@ -86,7 +86,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     ];
     let plan = Plan::new(&wanted, &options.inputs())?;
     let name = options.computation.engine(engines::OF_ATTEND);
-    let engine = engines::open(name)?;
+    let engine = options.computation.open(name)?;
     let inputs = Inputs::read(options, context)?;
     let problem = inputs.problem()?;
     let request = Request { weights: plan.has("weights"), bias: plan.has("bias"), dtype: options.computation.dtype() };

@@ -1,6 +1,9 @@
 //! `contattn bench`: how long things take on this machine, beside others in the same run.
 
+mod cpu;
+#[cfg(feature = "reference")]
 mod peers;
+#[cfg(feature = "reference")]
 mod reference;
 
 use crate::context::Context;
@@ -17,6 +20,8 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
+    Cpu(cpu::Args),
+    #[cfg(feature = "reference")]
     Reference(reference::Args),
 }
 
@@ -26,6 +31,8 @@ enum What {
 /// Engines; files; cancellation.
 pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     match &args.what {
+        What::Cpu(args) => cpu::run(args, context),
+        #[cfg(feature = "reference")]
         What::Reference(args) => reference::run(args, context),
     }
 }

@@ -1,9 +1,9 @@
 //! The command line as a whole: its subcommands and its front page of help.
 
 use crate::context::Context;
-use crate::{attend, compare, engines, exit, formats, golden, grad, heads};
+use crate::{attend, bench, compare, engines, exit, formats, golden, grad, heads};
 #[cfg(feature = "reference")]
-use crate::{bench, phi, taylor, verify};
+use crate::{phi, taylor, verify};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -33,7 +33,6 @@ pub(crate) enum Command {
     Taylor(taylor::Args),
     #[cfg(feature = "reference")]
     Verify(verify::Args),
-    #[cfg(feature = "reference")]
     Bench(bench::Args),
 }
 
@@ -57,7 +56,6 @@ impl Command {
             Command::Taylor(args) => taylor::run(args, context),
             #[cfg(feature = "reference")]
             Command::Verify(args) => verify::run(args, context),
-            #[cfg(feature = "reference")]
             Command::Bench(args) => bench::run(args, context),
         }
     }

@@ -36,13 +36,11 @@ impl Context {
     }
 
     /// The same for work that is counted in something else than rows.
-    #[cfg(feature = "reference")]
     pub(crate) fn monitor_of(&self, what: &str, units: &'static str) -> Progress {
         Progress::of(what, units, self.cancel.clone())
     }
 
     /// Watches a part of a long call: cancels it, and shows nothing.
-    #[cfg(feature = "reference")]
     pub(crate) fn quiet(&self) -> CancelToken {
         self.cancel.clone()
     }

@@ -96,7 +96,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     let plan = plan(args)?;
     check(options, outputs)?;
     let name = options.computation.engine(engines::OF_GRAD);
-    let engine = engines::open(name)?;
+    let engine = options.computation.open(name)?;
     let inputs = Inputs::read(options, context)?;
     let problem = inputs.problem()?;
     let request = Request { dtype: options.computation.dtype(), ..Request::default() };

@@ -1,11 +1,14 @@
 //! `contattn`: continuous attention at the command line.
 //!
+//! ```text
+//! o(t) = ∫ e^(q·k(s)) v(s) ds / ∫ e^(q·k(s)) ds        over the query's window of time
+//! ```
+//!
 //! Each subcommand is a module with its options, its long help and its `run`. What they share: `problem` (options and files
 //! become a checked problem), `results` (results become files and a summary), `engines` (the one list of engines),
 //! `refusal` (every error as one line of what and one line of advice), `context` (cancellation and progress).
 
 mod attend;
-#[cfg(feature = "reference")]
 mod bench;
 mod command;
 mod compare;

@@ -13,9 +13,17 @@ pub(crate) use rule::RuleArg;
 pub(crate) use window::{describe, size};
 
 use crate::engines;
+use crate::exit::Exit;
+use crate::refusal::Refusal;
 use clap::ValueEnum;
+use clap::builder::PossibleValuesParser;
 use contattn_core::file::Locator;
-use contattn_core::{Dtype, Window};
+use contattn_core::{Dtype, Engine, Open, Window};
+use contattn_cpu::Tiled;
+use contattn_cpu::tiled::{self, Isa};
+
+/// The engine that has instruction sets and threads to choose.
+const TILED: &str = "tiled";
 
 /// Everything that defines o.
 #[derive(Debug, clap::Args)]
@@ -132,8 +140,14 @@ pub(crate) struct Computation {
     /// What computes it; `contattn engines` lists what each supports [default: of `attend` the first one, of `grad` plain]
     #[arg(long, value_parser = engines::names())]
     engine: Option<String>,
+    /// Instruction set of --engine tiled [default: the fastest that this machine has]
+    #[arg(long, value_parser = PossibleValuesParser::new(Isa::ALL.map(Isa::name)))]
+    isa: Option<String>,
+    /// Threads of --engine tiled; results do not depend on them [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
     /// Element type of the results [default: that of q]; lse and ddurations are f32 where it has 16 bits
-    #[arg(long, value_parser = clap::builder::PossibleValuesParser::new(Dtype::ALL.map(Dtype::name)))]
+    #[arg(long, value_parser = PossibleValuesParser::new(Dtype::ALL.map(Dtype::name)))]
     pub(crate) dtype: Option<String>,
     /// Print the summary, and any error, as JSON
     #[arg(long)]
@@ -146,10 +160,43 @@ impl Computation {
         self.engine.as_deref().unwrap_or(default)
     }
 
+    /// Makes the engine of this name, with the instruction set and the threads asked for.
+    ///
+    /// # Errors
+    /// A [`Refusal`] where the engine has no such choice, or the machine no such instructions; as [`engines::open`].
+    pub(crate) fn open(&self, name: &str) -> anyhow::Result<Box<dyn Engine>> {
+        let chosen = [("--isa", self.isa.is_some()), ("--threads", self.threads.is_some())];
+        let Some((flag, _)) = chosen.into_iter().find(|(_, chosen)| *chosen) else {
+            return Ok(engines::open(name)?);
+        };
+        if name != TILED {
+            let what = format!("{flag}: engine {name} has no such choice");
+            return Err(Refusal::bad_input(what, format!("add --engine {TILED}, or leave {flag} out")).into());
+        }
+        Ok(Box::new(open_tiled(self.isa.as_deref(), self.threads.map(usize::from))?))
+    }
+
     /// Element type asked for.
     pub(crate) fn dtype(&self) -> Option<Dtype> {
         self.dtype.as_deref().and_then(Dtype::from_name)
     }
+}
+
+/// Makes the tiled engine with what was chosen about it.
+///
+/// # Errors
+/// A [`Refusal`] where the machine lacks it, with what it has.
+pub(crate) fn open_tiled(isa: Option<&str>, threads: Option<usize>) -> anyhow::Result<Tiled> {
+    let isa = isa.map(str::parse::<Isa>).transpose()?;
+    Tiled::open(tiled::Options { isa, threads }).map_err(|error| {
+        let here: Vec<_> = Isa::ALL.into_iter().filter(|isa| isa.is_available()).map(Isa::name).collect();
+        let advice = if isa.is_some_and(|isa| !isa.is_available()) {
+            format!("leave --isa out, or choose of {}", here.join(", "))
+        } else {
+            "ask for fewer --threads".to_owned()
+        };
+        Refusal { exit: Exit::Machine, what: error.to_string(), advice }.into()
+    })
 }
 
 /// Node 0, by name.

@@ -1,5 +1,6 @@
 //! The progress bar: on a terminal, after a moment, and nowhere else.
 
+use crate::print;
 use contattn_core::{CancelToken, Monitor};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
@@ -33,6 +34,14 @@ impl Progress {
         bar.set_message(what.to_owned());
         let on_terminal = std::io::stderr().is_terminal();
         Progress { cancel, bar, started: Instant::now(), on_terminal, shown: AtomicBool::new(false) }
+    }
+
+    /// Results that are printed while the work goes on, to stdout, without the bar in them.
+    ///
+    /// # Errors
+    /// As [`print::text`].
+    pub(crate) fn print(&self, text: &str) -> anyhow::Result<()> {
+        self.bar.suspend(|| print::text(text))
     }
 }
 

@@ -4,6 +4,7 @@ mod command {
     pub(crate) mod desk;
 
     mod attend;
+    mod bench;
     mod compare;
     mod errors;
     mod examples;

@@ -3,7 +3,9 @@
 //! Keys and values are read as curves k(s), v(s) in time; a query q with window [lower, upper] takes
 //!
 //! ```text
-//! o = int e^{q.k(s)} v(s) ds / int e^{q.k(s)} ds        lse = log of the denominator
+//!        ∫ e^(q·k(s)) v(s) ds
+//! o  =  ──────────────────────        lse  =  log ∫ e^(q·k(s)) ds
+//!          ∫ e^(q·k(s)) ds
 //! ```
 //!
 //! This crate says which curve, which window and which numbers; it evaluates nothing. `docs/operator.md` is the same page in
@@ -71,6 +73,7 @@ pub mod rule;
 pub mod series;
 pub mod spec;
 pub mod state;
+pub mod sweep;
 pub mod tensor;
 pub mod time;
 

@@ -3,6 +3,12 @@
 //! A [`Figure`] has a size in pixels and draws itself with plotters; [`png()`] and [`svg()`] turn it into bytes, [`save`] into a
 //! file whose name says which. The fonts are inside, so a picture looks the same on every machine.
 //!
+//! A [`ColorScale`] from low to high gives the number x the colour at t, kept within 0 and 1:
+//!
+//! ```text
+//! linear, diverging   t = (x - low)/(high - low)        logarithmic   t = log(x/low) / log(high/low)
+//! ```
+//!
 //! ```
 //! use contattn_figure::{ColorScale, Group, Heatmap, Matrix, Sheet, png};
 //!

@@ -1,6 +1,16 @@
 //! Continuous attention in arbitrary precision: every number with a proof of how far off it can be, and correctly rounded
 //! results.
 //!
+//! ```text
+//!        ∫ e^a(s) v(s) ds         Σ e^(a_i + b_i) v_i
+//! o  =  ──────────────────   =   ─────────────────────        b_i = log(φ2(a_(i-1) - a_i) + φ2(a_(i+1) - a_i))
+//!          ∫ e^a(s) ds              Σ e^(a_i + b_i)
+//! ```
+//!
+//! for the unit time line, the last by eqs (10) and (11) of the derivation. Correct rounding always ends: inputs are rational, so a
+//! result compared with a border c between two numbers is the sign of a sum Σ γ_j e^(α_j) with algebraic γ_j and distinct algebraic
+//! α_j, which is 0 where all γ_j are and nowhere else (Lindemann and Weierstrass); `docs/rounding.md` has the proof.
+//!
 //! # Words
 //!
 //! Those of `contattn_core` (node, segment, rule, window, sink, row), and:

@@ -281,3 +281,44 @@ fn more_queries_than_nodes_are_pointed_out() {
     let text = desk.ok("attend --q x.npz:q --k x.npz:k --v x.npz:k --window full");
     assert!(!text.contains("note"), "{text}");
 }
+
+#[test]
+fn instruction_sets_and_threads_of_the_tiled_engine() {
+    use contattn_cpu::tiled::Isa;
+    let desk = Desk::new();
+    let (heads, rows, width) = (2, 150, 9);
+    for (name, seed) in [("q", 91), ("k", 92), ("v", 93), ("do", 94)] {
+        let values: Vec<f32> = numbers(seed, heads * rows * width).iter().map(|&x| x as f32).collect();
+        desk.put(&format!("{name}.npy"), &[1, heads, rows, width], values);
+    }
+    let qkv = "--q q.npy --k k.npy --v v.npy";
+    desk.ok(&format!("attend {qkv} --engine plain --out exact.npy"));
+    let exact = desk.numbers("exact.npy");
+    for isa in Isa::ALL {
+        let tiled = format!("--engine tiled --isa {isa} --threads");
+        if !isa.is_available() {
+            let asked = format!("attend {qkv} {tiled} 2");
+            desk.refuses(3, &asked, &["this machine lacks", isa.name(), "leave --isa out, or choose of", "portable"]);
+            continue;
+        }
+        let mut found = Vec::new();
+        for threads in [1, 3] {
+            desk.ok(&format!("attend {qkv} {tiled} {threads} --out o.npy"));
+            desk.ok(&format!("grad {qkv} --do do.npy {tiled} {threads} --dk dk.npy"));
+            found.push((desk.tensor("o.npy"), desk.tensor("dk.npy")));
+        }
+        // The same bits for any number of threads.
+        assert_eq!(found[0], found[1]);
+        let off = found[0].0.to_f64().iter().zip(&exact).fold(0.0, |off: f64, (a, b)| off.max((a - b).abs()));
+        assert!(off > 0.0 && off < 1e-5, "{isa}: {off}");
+    }
+    for (options, said) in [
+        ("--isa portable", ["--isa: engine", "add --engine tiled"]),
+        ("--engine plain --threads 2", ["--threads: engine plain", "leave --threads out"]),
+        ("--engine tiled --isa sse", ["--isa", "avx512, avx2, portable"]),
+        ("--engine tiled --threads 0", ["--threads", "0"]),
+    ] {
+        desk.refuses(2, &format!("attend {qkv} {options}"), &said);
+        desk.refuses(2, &format!("grad {qkv} --do do.npy {options}"), &said);
+    }
+}

@@ -17,7 +17,6 @@ const SUBCOMMANDS: &[&str] = &[
     "taylor",
     #[cfg(feature = "reference")]
     "verify",
-    #[cfg(feature = "reference")]
     "bench",
 ];
 
@@ -26,6 +25,7 @@ const NESTED: &[&str] = &[
     "golden check",
     #[cfg(feature = "reference")]
     "golden write",
+    "bench cpu",
     #[cfg(feature = "reference")]
     "bench reference",
 ];
@@ -92,7 +92,7 @@ fn help_is_complete() {
     for code in ["0 ", "1 ", "2 ", "3 ", "130 "] {
         assert!(front.contains(&format!("\n  {code}")), "{front}");
     }
-    for long in ["attend --help", "grad --help", "compare --help", "golden check --help"] {
+    for long in ["attend --help", "grad --help", "compare --help", "golden check --help", "bench cpu --help"] {
         let help = desk.ok(long);
         assert!(help.contains("Exit codes:") && help.contains("Examples:"));
         for line in help.lines() {
