@@ -55,31 +55,20 @@ fi
 # The coefficients that the proofs read are those that the kernels read.
 ./polynomials.sh --check
 
-# 2. Compile: a file again if it or one that it uses changed, two at a time where there are two cores.
-for m in $modules; do cmp -s "$m.v" "build/$m.v" || cp "$m.v" "build/$m.v"; done
-for v in build/*.v; do m=$(basename "$v" .v); case "$m" in exported_*) ;; *) [ -f "$m.v" ] || rm -f "build/$m".* ;; esac; done
-coqdep -R build ContAttn $(printf 'build/%s.v ' $modules) 2>/dev/null | grep '^build/[A-Za-z]*\.vo ' > build/dependencies.mk
-awk '
-    FILENAME == "order.txt" { place[$1] = ++n; next }
-    match($0, /^build\/[A-Za-z]+\.vo /) {
-        file = substr($0, 7, RLENGTH - 10)
-        for (i = 2; i <= NF; i++) if ($i ~ /^build\/[A-Za-z]+\.vo$/) {
-            used = $i; gsub(/build\/|\.vo/, "", used)
-            if (place[used] > place[file]) { printf "%s uses %s, which stands after it in order.txt\n", file, used; bad = 1 }
-        }
-    }
-    END { exit bad }
-' order.txt build/dependencies.mk >&2
-cat > build/rules.mk <<'END'
-.DELETE_ON_ERROR:
-build/%.vo: build/%.v
-	@start=$$(date +%s%N); nice -n 10 timeout $(LIMIT) coqc -q -w $(WARNINGS) -R build ContAttn $< \
-	    || { echo "FAILED: $*.v" >&2; exit 1; }; \
-	printf '  %-18s %6d ms\n' $* $$(( ($$(date +%s%N) - start) / 1000000 ))
-include build/dependencies.mk
-END
-make -f build/rules.mk -j "$(nproc 2>/dev/null || echo 2)" LIMIT="$limit" WARNINGS="$warnings" \
-    $(printf 'build/%s.vo ' $modules)
+# 2. Compile in order; a file is compiled again if it or one before it changed.
+again=no
+previous=build
+for m in $modules; do
+    if [ $again = no ] && [ -f "build/$m.vo" ] && [ -f "build/$m.ok" ] && cmp -s "$m.v" "build/$m.v" \
+        && ! [ "build/$m.vo" -nt "build/$m.ok" ] && { [ $previous = build ] || ! [ "build/$m.ok" -ot "build/$previous.ok" ]; }
+    then previous=$m; continue; fi
+    again=yes
+    rm -f "build/$m.vo" "build/$m.ok"; cp "$m.v" "build/$m.v"
+    t=$(date +%s%N)
+    if ! run_coqc "build/$m.v"; then echo "FAILED: $m.v" >&2; exit 1; fi
+    touch "build/$m.ok"; previous=$m
+    printf '  %-16s %5d ms\n' "$m" $(( ($(date +%s%N) - t) / 1000000 ))
+done
 
 # 3. The theorems that the sources declare ...
 awk -f theorems.awk $(printf '%s.v ' $modules) > build/theorems.tsv
@@ -93,26 +82,26 @@ count=$(wc -l < build/theorems.tsv)
     echo "Open Scope R_scope. Set Printing Width 96."
     while IFS=$'\t' read -r m name _; do echo "Check ContAttn.$m.$name."; done < build/theorems.tsv
 } > build/exported_statements.v
-# Numbers.v and the files after it apart: they alone may use the axioms of primitive integers.
-for group in before after; do
-    names=$(awk -F'\t' -v g=$group '
-        $1 == "Numbers" { numbers = 1 }
-        (numbers ? "after" : "before") == g { printf ", @ContAttn.%s.%s", $1, $2 }' build/theorems.tsv)
-    {
-        for m in $modules; do echo "From ContAttn Require $m."; done
-        echo "Definition all := (Logic.I$names)."
-        echo "Print Assumptions all."
-    } > build/exported_axioms_$group.v
-done
-run_coqc build/exported_axioms_after.v > build/axioms_after.out & after=$!
-run_coqc build/exported_axioms_before.v > build/axioms_before.out
+{
+    echo "From Coq Require Import String."
+    for m in $modules; do echo "From ContAttn Require $m."; done
+    # Numbers.v and the files after it apart: they alone may use the axioms of primitive integers.
+    for group in other numbers; do
+        names=$(awk -F'\t' -v g=$group '
+            $1 == "Numbers" { numbers = 1 }
+            (numbers ? "numbers" : "other") == g { printf ", @ContAttn.%s.%s", $1, $2 }' build/theorems.tsv)
+        echo "Definition all_$group := (Logic.I$names)."
+        echo "Check \"file $group\"%string."
+        echo "Print Assumptions all_$group."
+    done
+} > build/exported_axioms.v
 run_coqc build/exported_statements.v | sed -E 's/^ContAttn\.//; s/[ \t]+$//' > build/statements.txt
-wait $after
+run_coqc build/exported_axioms.v > build/axioms.out
 awk '
-    FNR == 1 { file = FILENAME ~ /before/ ? "the files before Numbers" : "Numbers and after" }
+    /^"file / { file = $2 ~ /^other/ ? "the files before Numbers" : "Numbers and after"; next }
     /^Closed under the global context/ { print file ": none"; next }
     /^[A-Za-z_][A-Za-z0-9_.]*( :|$)/ { if ($1 != "Axioms:") print file ": " $1 }
-' build/axioms_before.out build/axioms_after.out | LC_ALL=C sort > build/assumptions.txt
+' build/axioms.out | LC_ALL=C sort > build/assumptions.txt
 for group in "the files before Numbers" "Numbers and after"; do
     grep -q "^$group: " build/assumptions.txt || { echo "no answer on the axioms of $group" >&2; exit 1; }
 done
