@@ -152,7 +152,7 @@ pub fn table(verdicts: &Verdicts) -> Table {
     table
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "views"))]
 mod tests {
     use super::*;
     use contattn_core::Unattended;

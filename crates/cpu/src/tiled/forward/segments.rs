@@ -121,7 +121,7 @@ fn tile<S: Simd, R: SegmentRule>(
         sums.r = zeros(s);
     }
     if <R as SegmentRule>::makes(Mistake::WrongNeighbour) {
-        sums.a = tile[0];
+        sums.a = tile.first().copied().unwrap_or(sums.a);
     }
     let durations = head.durations.tile(at, height);
     let mut factor = zeros(s);
