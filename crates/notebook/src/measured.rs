@@ -26,7 +26,8 @@ impl Measured {
     /// A number to three digits, in the same width whatever it is, so that plain tables keep their shape.
     pub fn number(x: f64, unit: &str) -> Measured {
         let digits = if x.abs() < 9.995 { 2 } else { usize::from(x.abs() < 99.95) };
-        Measured(format!("{x:>5.digits$} {unit}").trim_end().to_owned())
+        let space = if unit.is_empty() { "" } else { " " };
+        Measured(format!("{x:>5.digits$}{space}{unit}"))
     }
 
     /// A time in the unit that suits it.
