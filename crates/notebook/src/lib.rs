@@ -27,7 +27,7 @@
 //! for (node, weight) in row.weights.iter().enumerate() {
 //!     table.row([node.to_string(), format!("{weight:.6}")]);
 //! }
-//! assert!(table.to_string().contains("0.524943"), "{table}");
+//! assert!(table.to_string().contains("0.612252"), "{table}");
 //! # Ok::<(), NotebookError>(())
 //! ```
 
