@@ -1,7 +1,7 @@
 //! An engine from outside, put through the suite and the golden corpus: what you would write around your own kernel.
 //!
-//! It computes the rule Linear in f64, row by row, for whole segments of duration 1, and says that it can do nothing else. What a
-//! row sees, core has worked out, so masks, documents and sinks cost it no code.
+//! It computes the rule Linear in f64, row by row, on the unit time line, and says that it can do nothing else. What a row sees,
+//! core has worked out, so masks, documents and sinks cost it no code.
 //!
 //!     cargo run -p contattn-check --example your_engine
 
@@ -49,27 +49,29 @@ fn row(problem: &Problem<'_>, (batch, head): (usize, usize), row: usize) -> (Vec
         Domain::Interval(interval) => interval,
     };
     let score = |node: usize| -> f64 {
-        let products = (0..shape.head_dim).map(|c| {
-            let (q, k) = (problem.q().get(batch, head, row, c), number(problem, true, at, node, c));
-            if q.is_finite() && k.is_finite() { q * k } else { f64::NAN }
-        });
-        // What overflows is held at the largest number.
-        (problem.scale() * products.sum::<f64>()).clamp(-f64::MAX, f64::MAX)
+        let pair = |c| (problem.q().get(batch, head, row, c), number(problem, true, at, node, c));
+        if (0..shape.head_dim).map(pair).any(|(q, k)| !q.is_finite() || !k.is_finite()) {
+            return f64::NAN;
+        }
+        // Finite inputs never give NaN: what overflows is held at the largest number.
+        let score = problem.scale() * (0..shape.head_dim).map(pair).map(|(q, k)| q * k).sum::<f64>();
+        if score.is_nan() { 0.0 } else { score.clamp(-f64::MAX, f64::MAX) }
     };
+    // A piece of constant curve is a segment between equal scores, as long as it lasts.
     let nodes = problem.nodes(batch);
-    let ends = interval.pieces(nodes).filter_map(|piece| match piece {
-        Piece::Segment { left, right, .. } => Some((left, right)),
-        Piece::Hold(_) => None, // only windows that `supports` refuses hold the curve
+    let ends = interval.pieces(nodes).map(|piece| match piece {
+        Piece::Segment { left, right, duration, .. } => (left, right, duration),
+        Piece::Hold(hold) => (hold.node, hold.node, hold.length),
     });
-    let segments: Vec<(usize, usize, f64, f64)> = ends.map(|(l, r)| (l, r, score(l), score(r))).collect();
-    if segments.iter().any(|(_, _, a, b)| a.is_nan() || b.is_nan()) {
+    let segments: Vec<_> = ends.map(|(l, r, length)| (l, r, score(l), score(r), length)).collect();
+    if segments.iter().any(|(_, _, a, b, _)| a.is_nan() || b.is_nan()) {
         return (vec![f64::NAN; shape.value_dim], f64::NAN);
     }
-    let max = segments.iter().fold(f64::NEG_INFINITY, |max, (_, _, a, b)| max.max(*a).max(*b));
+    let max = segments.iter().fold(f64::NEG_INFINITY, |max, (_, _, a, b, _)| max.max(*a).max(*b));
     let (mut o, mut z) = (vec![0.0; shape.value_dim], 0.0);
-    for (left, right, a, b) in segments {
+    for (left, right, a, b, length) in segments {
         let (near, far) = integrals((-(a - b).abs()).max(-f64::MAX));
-        let top = (a.max(b) - max).exp();
+        let top = length * (a.max(b) - max).exp();
         let (to_left, to_right) = if a >= b { (top * near, top * far) } else { (top * far, top * near) };
         z += to_left + to_right;
         for (c, o) in o.iter_mut().enumerate() {
