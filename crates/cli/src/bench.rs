@@ -1,11 +1,11 @@
 //! `contattn bench`: how long things take on this machine, beside others in the same run.
 
 mod cpu;
-#[cfg(feature = "reference")]
 #[cfg(feature = "explorer")]
 mod explorer;
 #[cfg(feature = "gpu")]
 mod gpu;
+#[cfg(feature = "reference")]
 mod peers;
 #[cfg(feature = "reference")]
 mod reference;
