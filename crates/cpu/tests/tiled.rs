@@ -74,7 +74,10 @@ fn assert_close(what: &str, found: &[f64], expected: &[f64], tolerance: f64) {
 /// plain engine. Errors here are those of a wrong index, not of rounding.
 #[test]
 fn sizes_beside_every_border() {
-    let sizes = [1, 2, 3, 4, 5, 7, 8, 9, 11, 12, 13, 15, 16, 17, 23, 24, 25, 47, 48, 49, 63, 64, 65, 66, 127, 128, 129];
+    let sizes = [
+        1, 2, 3, 4, 5, 7, 8, 9, 11, 12, 13, 15, 16, 17, 23, 24, 25, 47, 48, 49, 63, 64, 65, 71, 72, 73, 74, 143, 144,
+        145,
+    ];
     let engines = engines(Some(1));
     for (i, &keys) in sizes.iter().enumerate() {
         for queries in [1, sizes[(i * 5 + 3) % sizes.len()], keys] {

@@ -326,19 +326,18 @@ fn by_rows<S: Simd>(s: S, transposed: &[Lanes<S::V>], rows: &mut [S::V]) {
     }
 }
 
-/// dQ, dV and dK from `count` rows of weights and of dA, of nodes `first`...
+/// dQ, dV and dK from rows of weights and of dA, of nodes `first`...
 #[inline(always)]
 fn products<S: Simd>(
     s: S,
     head: &Head<'_>,
     first: usize,
-    count: usize,
     block: &mut Block<S>,
-    scratch: &Scratch<S>,
+    weights: &[Lanes<S::V>],
+    da: &[Lanes<S::V>],
     sums: &mut Gradients,
 ) {
-    let (k_width, v_width) = (padded(block.q.len()), padded(block.g.len()));
-    let (weights, da) = (&scratch.weights[..count], &scratch.da[..count]);
+    let (k_width, v_width, count) = (padded(block.q.len()), padded(block.g.len()), weights.len());
     accumulate(s, &head.store.keys, first, da, None, &mut block.dq);
     let dv = &mut sums.dv[(first - 1) * v_width..][..count * v_width];
     outer(s, s.floats(weights.as_flattened()), &block.g_rows, v_width / S::LANES, dv);

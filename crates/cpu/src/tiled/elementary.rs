@@ -29,9 +29,9 @@ pub(super) fn horner<S: Simd, const N: usize>(s: S, c: &[f32; N], x: S::V) -> S:
 #[inline(always)]
 pub(crate) fn exp<S: Simd>(s: S, x: S::V) -> S::V {
     let keep = s.not_lt(x, s.splat(EXP_LOWEST));
-    let n = s.round(s.mul(x, s.splat(LOG2_E)));
+    let (n, exponent) = s.round(s.mul(x, s.splat(LOG2_E)));
     let f = s.fms(x, s.splat(LOG2_E), n);
-    s.scale_or_zero(keep, horner(s, &EXP2_NEAR, f), n)
+    s.scale_or_zero(keep, horner(s, &EXP2_NEAR, f), exponent)
 }
 
 /// [`exp`], with x above 88 counted as that.

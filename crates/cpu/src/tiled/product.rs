@@ -1,6 +1,6 @@
 //! The products of a block, in tiles of registers: queries on lanes, one key element at a time in all of them.
 
-use super::operands::Rows;
+use super::operands::{MULTIPLE, Rows};
 use super::simd::{Lanes, Routine, Simd, VECTORS};
 
 /// A row of zeros.
@@ -141,45 +141,53 @@ impl<S: Simd> Routine<S> for Accumulate<'_, S> {
     #[inline(always)]
     fn run(self, s: S) {
         let Accumulate { rows, first, weights, factor, out } = self;
-        if S::TALL {
-            accumulate_by::<S, 8>(s, rows, first, weights, factor, out);
-        } else {
-            // Six sums wait for each other, but twelve and all that they need do not fit into sixteen registers.
-            accumulate_by::<S, 2>(s, rows, first, weights, factor, out);
+        for (group, out) in out.chunks_exact_mut(MULTIPLE).enumerate() {
+            let column = group * MULTIPLE;
+            if S::TALL {
+                columns::<S, 8>(s, rows, first, weights, factor, column, out);
+            } else {
+                // Of three columns nine sums hide the latency of one another, and with three weights and a value they fit into
+                // sixteen registers.
+                let (left, rest) = out.split_at_mut(3);
+                let (middle, right) = rest.split_at_mut(3);
+                columns::<S, 3>(s, rows, first, weights, factor, column, left);
+                columns::<S, 3>(s, rows, first, weights, factor, column + 3, middle);
+                columns::<S, 2>(s, rows, first, weights, factor, column + 6, right);
+            }
         }
     }
 }
 
+/// M columns, from `column` on.
 #[inline(always)]
 #[allow(unsafe_code)]
-fn accumulate_by<S: Simd, const M: usize>(
+fn columns<S: Simd, const M: usize>(
     s: S,
     rows: &Rows<'_>,
     first: usize,
     weights: &[Lanes<S::V>],
     factor: Option<Lanes<S::V>>,
+    column: usize,
     out: &mut [Lanes<S::V>],
 ) {
-    for (group, out) in out.chunks_exact_mut(M).enumerate() {
-        // Summed by themselves: the error of long sums then grows with the number of tiles, not of rows.
-        let mut sums = [zeros(s); M];
-        let (data, stride) = rows.strided(first, weights.len(), group * M, M);
-        for (i, w) in weights.iter().enumerate() {
-            for m in 0..M {
-                // SAFETY: `strided` made sure that M numbers from i stride on lie in `data` for every i below weights.len().
-                let x = s.splat(unsafe { *data.get_unchecked(i * stride + m) });
-                for v in 0..VECTORS {
-                    sums[m][v] = s.fma(x, w[v], sums[m][v]);
-                }
+    // Summed by themselves: the error of long sums then grows with the number of tiles, not of rows.
+    let mut sums = [zeros(s); M];
+    let (data, stride) = rows.strided(first, weights.len(), column, M);
+    for (i, w) in weights.iter().enumerate() {
+        for m in 0..M {
+            // SAFETY: `strided` made sure that M numbers from i stride on lie in `data` for every i below weights.len().
+            let x = s.splat(unsafe { *data.get_unchecked(i * stride + m) });
+            for v in 0..VECTORS {
+                sums[m][v] = s.fma(x, w[v], sums[m][v]);
             }
         }
-        for m in 0..M {
-            for v in 0..VECTORS {
-                out[m][v] = match factor {
-                    Some(factor) => s.fma(out[m][v], factor[v], sums[m][v]),
-                    None => s.add(out[m][v], sums[m][v]),
-                };
-            }
+    }
+    for (out, sums) in out.iter_mut().zip(&sums) {
+        for v in 0..VECTORS {
+            out[v] = match factor {
+                Some(factor) => s.fma(out[v], factor[v], sums[v]),
+                None => s.add(out[v], sums[v]),
+            };
         }
     }
 }

@@ -96,6 +96,9 @@ fn psi<S: Simd>(s: S, x: S::V) -> S::V {
 /// 120 u.
 ///
 /// Proofs: `kernel_shares_error`, `kernel_coupling_error`, `kernel_shares_anchored`, `kernel_coupling_anchored`.
+///
+/// Where selecting takes several operations, x, E0 and 1/x are 0 where their way is not taken, and what both ways give is added:
+/// the same numbers.
 impl SegmentRule for Linear {
     const READS_LEFT: bool = true;
 
@@ -103,10 +106,18 @@ impl SegmentRule for Linear {
     fn shares<S: Simd>(s: S, x: S::V, e0: S::V, e1: S::V) -> Shares<S::V> {
         let near = s.lt(s.abs(x), s.splat(1.0));
         let r = s.recip(x);
+        if S::SELECTS {
+            let far_mass = s.mul(s.sub(e1, e0), r);
+            let left = s.select(near, s.mul(e0, phi2(s, x)), s.mul(s.sub(far_mass, e0), r));
+            let mass = s.select(near, s.fma(x, left, e0), far_mass);
+            let right = s.select(near, s.sub(mass, left), s.mul(s.sub(e1, mass), r));
+            return Shares { left, right, mass };
+        }
+        let (r, x, near_e0) = (s.drop(near, r), s.keep(near, x), s.keep(near, e0));
         let far_mass = s.mul(s.sub(e1, e0), r);
-        let left = s.select(near, s.mul(e0, phi2(s, x)), s.mul(s.sub(far_mass, e0), r));
-        let mass = s.select(near, s.fma(x, left, e0), far_mass);
-        let right = s.select(near, s.sub(mass, left), s.mul(s.sub(e1, mass), r));
+        let left = s.fma(near_e0, phi2(s, x), s.mul(s.sub(far_mass, e0), r));
+        let mass = s.fma(x, left, s.add(near_e0, far_mass));
+        let right = s.fma(s.sub(e1, mass), r, s.keep(near, s.sub(mass, left)));
         Shares { left, right, mass }
     }
 
@@ -114,14 +125,23 @@ impl SegmentRule for Linear {
     fn diffusing<S: Simd>(s: S, x: S::V, e0: S::V, e1: S::V) -> Diffusing<S::V> {
         let near = s.lt(s.abs(x), s.splat(1.0));
         let r = s.recip(x);
+        let r = if S::SELECTS { r } else { s.drop(near, r) };
         let far_mass = s.mul(s.sub(e1, e0), r);
         let far_left = s.mul(s.sub(far_mass, e0), r);
         let far_right = s.mul(s.sub(e1, far_mass), r);
-        let diffusion = s.select(near, s.mul(e0, psi(s, x)), s.mul(s.sub(far_right, far_left), r));
-        let left = s.select(near, s.mul(e0, phi2(s, x)), far_left);
-        // R - L = x h
-        let right = s.select(near, s.fma(x, diffusion, left), far_right);
-        Diffusing { left, right, diffusion }
+        let rise = s.sub(far_right, far_left);
+        if S::SELECTS {
+            let diffusion = s.select(near, s.mul(e0, psi(s, x)), s.mul(rise, r));
+            let left = s.select(near, s.mul(e0, phi2(s, x)), far_left);
+            // R - L = x h
+            let right = s.select(near, s.fma(x, diffusion, left), far_right);
+            return Diffusing { left, right, diffusion };
+        }
+        let (x, e0) = (s.keep(near, x), s.keep(near, e0));
+        let near_left = s.mul(e0, phi2(s, x));
+        let diffusion = s.fma(e0, psi(s, x), s.mul(rise, r));
+        let right = s.fma(x, diffusion, s.add(near_left, far_right));
+        Diffusing { left: s.add(near_left, far_left), right, diffusion }
     }
 }
 

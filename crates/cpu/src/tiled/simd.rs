@@ -35,6 +35,8 @@ pub(crate) trait Simd: Copy + Send + Sync + 'static {
     const LANES: usize;
     /// Whether there are 32 registers, which hold a tile of 8 x 3 vectors, and not 16.
     const TALL: bool;
+    /// Whether `select` takes one operation or none, and not several.
+    const SELECTS: bool;
 
     /// x in every lane.
     fn splat(self, x: f32) -> Self::V;
@@ -60,10 +62,11 @@ pub(crate) trait Simd: Copy + Send + Sync + 'static {
     fn abs(self, x: Self::V) -> Self::V;
     /// 1/x to about one rounding; 0 for +-infinity, +-infinity for 0.
     fn recip(self, x: Self::V) -> Self::V;
-    /// 2^n p where the mask is set, for whole numbers n in [-126, 127] and p in [1/2, 2]; 0 elsewhere, whatever n and p are.
+    /// x to the nearest whole number n, for |x| below 2^21, and n again as `scale_or_zero` takes it.
+    fn round(self, x: Self::V) -> (Self::V, Self::V);
+    /// 2^n p where the mask is set, for whole numbers n in [-126, 127], from `round`, and p in [1/2, 2]; 0 elsewhere, whatever n and
+    /// p are.
     fn scale_or_zero(self, keep: Self::Mask, p: Self::V, n: Self::V) -> Self::V;
-    /// x to the nearest whole number, for |x| below 2^21.
-    fn round(self, x: Self::V) -> Self::V;
     /// The sum of all lanes.
     fn total(self, x: Self::V) -> f32;
     /// The totals of several vectors.
@@ -85,6 +88,10 @@ pub(crate) trait Simd: Copy + Send + Sync + 'static {
     fn and(self, a: Self::Mask, b: Self::Mask) -> Self::Mask;
     /// `yes` where the mask is set, `no` elsewhere.
     fn select(self, mask: Self::Mask, yes: Self::V, no: Self::V) -> Self::V;
+    /// x where the mask is set, 0 elsewhere.
+    fn keep(self, mask: Self::Mask, x: Self::V) -> Self::V;
+    /// 0 where the mask is set, x elsewhere.
+    fn drop(self, mask: Self::Mask, x: Self::V) -> Self::V;
     /// A slice of vectors as the numbers in them.
     fn floats(self, vectors: &[Self::V]) -> &[f32];
     /// The same, to write.
@@ -258,16 +265,20 @@ mod tests {
             close(s.abs(va), &|i| a[i].abs());
             close(s.recip(vb), &|i| 1.0 / b[i]);
             close(s.recip(s.splat(f32::INFINITY)), &|_| 0.0);
-            close(s.round(va), &|i| a[i].round_ties_even());
+            close(s.round(va).0, &|i| a[i].round_ties_even());
             for n in [-126, -3, 0, 5, 127] {
                 let keep = s.not_lt(va, s.splat(0.0));
-                let scaled = s.scale_or_zero(keep, s.splat(1.25), s.splat(n as f32));
+                let scaled = s.scale_or_zero(keep, s.splat(1.25), s.round(s.splat(n as f32)).1);
                 close(scaled, &|i| if a[i] < 0.0 { 0.0 } else { 1.25 * 2f32.powi(n) });
             }
             let nothing = s.scale_or_zero(s.lt(va, va), s.splat(f32::INFINITY), s.splat(f32::NAN));
             close(nothing, &|_| 0.0);
             close(s.select(s.not_lt(s.splat(f32::NAN), va), va, vb), &|i| a[i]);
             close(s.select(s.lt(va, vb), va, vb), &|i| a[i].min(b[i]));
+            close(s.keep(s.lt(va, s.splat(0.0)), vb), &|i| if a[i] < 0.0 { b[i] } else { 0.0 });
+            close(s.drop(s.lt(va, s.splat(0.0)), vb), &|i| if a[i] < 0.0 { 0.0 } else { b[i] });
+            close(s.keep(s.lt(va, va), s.splat(f32::NAN)), &|_| 0.0);
+            close(s.drop(s.le(va, va), s.splat(f32::INFINITY)), &|_| 0.0);
             let middle = s.and(s.le(s.splat(-1.3), va), s.lt(va, s.splat(0.0)));
             close(s.select(middle, vb, vc), &|i| if a[i] < 0.0 { b[i] } else { c[i] });
             let nan = s.max(s.splat(1.0), s.splat(f32::NAN));

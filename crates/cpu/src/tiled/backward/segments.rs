@@ -153,10 +153,11 @@ fn tile<S: Simd, R: SegmentRule>(
     }
     let (first, mut count) = if R::READS_LEFT { (at - 1, height) } else { (at, height) };
     if R::READS_LEFT && is_last {
-        (scratch.weights[height], scratch.da[height]) = (block.carry.p, block.carry.da);
+        (scratch.scores[height], scratch.values[height]) = (block.carry.p, block.carry.da);
         count += 1;
     }
-    products(s, head, first, count, block, scratch, sums);
+    // Weights stand where scores were, dA where c was.
+    products(s, head, first, block, &scratch.scores[..count], &scratch.values[..count], sums);
 }
 
 /// Down one vector of a tile: weights, dA and dD from scores.
@@ -178,8 +179,8 @@ fn sweep<S: Simd, R: SegmentRule, const TIME: bool, const EDGE: bool>(
     let (one, nothing) = (s.splat(1.0), s.splat(0.0));
     let mut index = nothing;
     let durations = if TIME { &durations[..height] } else { durations };
-    let (tile, values) = (&scratch.scores[..height], &scratch.values[..height]);
-    let (weights, das) = (&mut scratch.weights[..height], &mut scratch.da[..height]);
+    // Row by row, weights take the place of scores, and dA that of c.
+    let (tile, values) = (&mut scratch.scores[..height], &mut scratch.values[..height]);
     let changes = &mut scratch.durations[at - 1..at - 1 + height];
     for i in 0..height {
         let mut a1 = tile[i][v];
@@ -210,12 +211,12 @@ fn sweep<S: Simd, R: SegmentRule, const TIME: bool, const EDGE: bool>(
             }
             changes[i] = s.add(changes[i], change);
             if TIME || EDGE {
-                weights[i][v] = s.fma(duration, shares.left, p);
-                das[i][v] = s.fma(duration, s.add(from_left, flow), da);
+                tile[i][v] = s.fma(duration, shares.left, p);
+                values[i][v] = s.fma(duration, s.add(from_left, flow), da);
                 (p, da) = (s.mul(duration, shares.right), s.mul(duration, s.sub(from_right, flow)));
             } else {
-                weights[i][v] = s.add(shares.left, p);
-                das[i][v] = s.add(s.add(from_left, flow), da);
+                tile[i][v] = s.add(shares.left, p);
+                values[i][v] = s.add(s.add(from_left, flow), da);
                 (p, da) = (shares.right, s.sub(from_right, flow));
             }
             (a, c, e) = (a1, c1, e1);
@@ -223,9 +224,9 @@ fn sweep<S: Simd, R: SegmentRule, const TIME: bool, const EDGE: bool>(
             let change = if let Some(seen) = seen { s.select(seen, from_right, nothing) } else { from_right };
             changes[i] = s.add(changes[i], change);
             if TIME || EDGE {
-                (weights[i][v], das[i][v]) = (s.mul(duration, shares.right), s.mul(duration, from_right));
+                (tile[i][v], values[i][v]) = (s.mul(duration, shares.right), s.mul(duration, from_right));
             } else {
-                (weights[i][v], das[i][v]) = (shares.right, from_right);
+                (tile[i][v], values[i][v]) = (shares.right, from_right);
             }
         }
     }

@@ -110,7 +110,9 @@ fn tile<S: Simd, R: SegmentRule>(
     scratch: &mut Scratch<S>,
 ) {
     let Block { q, o, plan, sums, .. } = block;
-    let tile = &mut scratch.scores[..height];
+    // Weights take the place of scores, row by row.
+    let table = &mut scratch.scores[..height + 1];
+    let tile = &mut table[..height];
     let whole = plan.is_whole(VECTORS * S::LANES, at, height);
     let mut m = scores(s, &head.store.keys, at, q, tile, sums.m);
     let [from, to] = if whole { [[0.0; MOST_LANES]; 2] } else { plan.edges(at) };
@@ -131,28 +133,20 @@ fn tile<S: Simd, R: SegmentRule>(
         sums.m[v] = m[v];
         let edges = (s.load(&from[v * S::LANES..]), s.load(&to[v * S::LANES..]));
         match (durations.is_empty(), whole) {
-            (true, true) => {
-                sweep::<S, R, false, false>(s, v, tile, &mut scratch.weights, durations, edges, factor[v], sums)
-            }
-            (false, true) => {
-                sweep::<S, R, true, false>(s, v, tile, &mut scratch.weights, durations, edges, factor[v], sums)
-            }
-            (true, false) => {
-                sweep::<S, R, false, true>(s, v, tile, &mut scratch.weights, durations, edges, factor[v], sums)
-            }
-            (false, false) => {
-                sweep::<S, R, true, true>(s, v, tile, &mut scratch.weights, durations, edges, factor[v], sums)
-            }
+            (true, true) => sweep::<S, R, false, false>(s, v, tile, durations, edges, factor[v], sums),
+            (false, true) => sweep::<S, R, true, false>(s, v, tile, durations, edges, factor[v], sums),
+            (true, false) => sweep::<S, R, false, true>(s, v, tile, durations, edges, factor[v], sums),
+            (false, false) => sweep::<S, R, true, true>(s, v, tile, durations, edges, factor[v], sums),
         }
     }
     // Row i of the weights belongs to the node before segment at + i, or under Step to node at + i.
     let (first, mut rows) = if R::READS_LEFT { (at - 1, height) } else { (at, height) };
     if R::READS_LEFT && is_last {
-        scratch.weights[height] = sums.r;
+        table[height] = sums.r;
         rows += 1;
     }
     let factor = if <R as SegmentRule>::makes(Mistake::MissingRescale) { None } else { Some(factor) };
-    accumulate(s, &head.store.values, first, &scratch.weights[..rows], factor, o);
+    accumulate(s, &head.store.values, first, &table[..rows], factor, o);
 }
 
 /// The largest score of each lane among those that it sees, and what it had.
@@ -178,14 +172,13 @@ fn visible_maxima<S: Simd, R: SegmentRule>(
     max
 }
 
-/// Down one vector of a tile: weights from scores. `TIME`: durations other than 1; `EDGE`: some lane does not see all of it.
+/// Down one vector of a tile: weights in place of scores. `TIME`: durations other than 1; `EDGE`: some lane does not see all of it.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
 fn sweep<S: Simd, R: SegmentRule, const TIME: bool, const EDGE: bool>(
     s: S,
     v: usize,
-    tile: &[Lanes<S::V>],
-    weights: &mut [Lanes<S::V>],
+    tile: &mut [Lanes<S::V>],
     durations: &[f32],
     (from, to): (S::V, S::V),
     factor: S::V,
@@ -197,7 +190,6 @@ fn sweep<S: Simd, R: SegmentRule, const TIME: bool, const EDGE: bool>(
     let one = s.splat(1.0);
     let mut index = s.splat(0.0);
     let durations = if TIME { &durations[..tile.len()] } else { durations };
-    let weights = &mut weights[..tile.len()];
     for i in 0..tile.len() {
         let mut a1 = tile[i][v];
         let mut duration = one;
@@ -220,10 +212,10 @@ fn sweep<S: Simd, R: SegmentRule, const TIME: bool, const EDGE: bool>(
         };
         z = s.add(z, shares.mass);
         if R::READS_LEFT {
-            weights[i][v] = s.add(r, shares.left);
+            tile[i][v] = s.add(r, shares.left);
             (a, e, r) = (a1, e1, shares.right);
         } else {
-            weights[i][v] = shares.right;
+            tile[i][v] = shares.right;
         }
     }
     (sums.a[v], sums.r[v]) = (a, r);

@@ -42,6 +42,7 @@ impl Simd for Avx2 {
     type Mask = __m256;
     const LANES: usize = 8;
     const TALL: bool = false;
+    const SELECTS: bool = false;
 
     #[inline(always)]
     fn splat(self, x: f32) -> __m256 {
@@ -109,15 +110,15 @@ impl Simd for Avx2 {
     fn scale_or_zero(self, keep: __m256, p: __m256, n: __m256) -> __m256 {
         // SAFETY: see `splat`.
         unsafe {
-            let n = _mm256_castps_si256(_mm256_add_ps(n, _mm256_set1_ps(MAGIC)));
-            let scaled = _mm256_add_epi32(_mm256_castps_si256(p), _mm256_slli_epi32::<23>(n));
+            let n = _mm256_slli_epi32::<23>(_mm256_castps_si256(n));
+            let scaled = _mm256_add_epi32(_mm256_castps_si256(p), n);
             _mm256_and_ps(keep, _mm256_castsi256_ps(scaled))
         }
     }
     #[inline(always)]
-    fn round(self, x: __m256) -> __m256 {
-        // SAFETY: see `splat`.
-        unsafe { _mm256_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(x) }
+    fn round(self, x: __m256) -> (__m256, __m256) {
+        let shifted = self.add(x, self.splat(MAGIC));
+        (self.sub(shifted, self.splat(MAGIC)), shifted)
     }
     #[inline(always)]
     fn total(self, x: __m256) -> f32 {
@@ -165,6 +166,16 @@ impl Simd for Avx2 {
     fn select(self, mask: __m256, yes: __m256, no: __m256) -> __m256 {
         // SAFETY: see `splat`.
         unsafe { _mm256_blendv_ps(no, yes, mask) }
+    }
+    #[inline(always)]
+    fn keep(self, mask: __m256, x: __m256) -> __m256 {
+        // SAFETY: see `splat`.
+        unsafe { _mm256_and_ps(mask, x) }
+    }
+    #[inline(always)]
+    fn drop(self, mask: __m256, x: __m256) -> __m256 {
+        // SAFETY: see `splat`.
+        unsafe { _mm256_andnot_ps(mask, x) }
     }
     #[inline(always)]
     fn floats(self, vectors: &[__m256]) -> &[f32] {

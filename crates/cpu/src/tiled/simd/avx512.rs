@@ -45,6 +45,7 @@ impl Simd for Avx512 {
     type Mask = __mmask16;
     const LANES: usize = 16;
     const TALL: bool = true;
+    const SELECTS: bool = true;
 
     #[inline(always)]
     fn splat(self, x: f32) -> __m512 {
@@ -114,9 +115,10 @@ impl Simd for Avx512 {
         unsafe { _mm512_maskz_scalef_ps(keep, p, n) }
     }
     #[inline(always)]
-    fn round(self, x: __m512) -> __m512 {
+    fn round(self, x: __m512) -> (__m512, __m512) {
         // SAFETY: see `splat`.
-        unsafe { _mm512_roundscale_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(x) }
+        let n = unsafe { _mm512_roundscale_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(x) };
+        (n, n)
     }
     #[inline(always)]
     fn total(self, x: __m512) -> f32 {
@@ -146,6 +148,16 @@ impl Simd for Avx512 {
     fn select(self, mask: __mmask16, yes: __m512, no: __m512) -> __m512 {
         // SAFETY: see `splat`.
         unsafe { _mm512_mask_blend_ps(mask, no, yes) }
+    }
+    #[inline(always)]
+    fn keep(self, mask: __mmask16, x: __m512) -> __m512 {
+        // SAFETY: see `splat`.
+        unsafe { _mm512_maskz_mov_ps(mask, x) }
+    }
+    #[inline(always)]
+    fn drop(self, mask: __mmask16, x: __m512) -> __m512 {
+        // SAFETY: see `splat`.
+        unsafe { _mm512_maskz_mov_ps(!mask, x) }
     }
     #[inline(always)]
     fn floats(self, vectors: &[__m512]) -> &[f32] {

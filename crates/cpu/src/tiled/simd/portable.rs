@@ -29,6 +29,7 @@ impl Simd for Portable {
     type Mask = [bool; 4];
     const LANES: usize = 4;
     const TALL: bool = false;
+    const SELECTS: bool = true;
 
     #[inline(always)]
     fn splat(self, x: f32) -> Four {
@@ -84,13 +85,13 @@ impl Simd for Portable {
     }
     #[inline(always)]
     fn scale_or_zero(self, keep: [bool; 4], p: Four, n: Four) -> Four {
-        // n + MAGIC holds n in its lowest bits.
-        let scaled = each(p, n, |p, n| f32::from_bits(p.to_bits().wrapping_add((n + MAGIC).to_bits() << 23)));
+        let scaled = each(p, n, |p, n| f32::from_bits(p.to_bits().wrapping_add(n.to_bits() << 23)));
         self.select(keep, scaled, Four([0.0; 4]))
     }
     #[inline(always)]
-    fn round(self, x: Four) -> Four {
-        each(x, x, |x, _| (x + MAGIC) - MAGIC)
+    fn round(self, x: Four) -> (Four, Four) {
+        let shifted = each(x, x, |x, _| x + MAGIC);
+        (each(shifted, x, |shifted, _| shifted - MAGIC), shifted)
     }
     #[inline(always)]
     fn total(self, x: Four) -> f32 {
@@ -117,6 +118,14 @@ impl Simd for Portable {
     fn select(self, mask: [bool; 4], yes: Four, no: Four) -> Four {
         let pick = |i: usize| if mask[i] { yes.0[i] } else { no.0[i] };
         Four([pick(0), pick(1), pick(2), pick(3)])
+    }
+    #[inline(always)]
+    fn keep(self, mask: [bool; 4], x: Four) -> Four {
+        self.select(mask, x, Four([0.0; 4]))
+    }
+    #[inline(always)]
+    fn drop(self, mask: [bool; 4], x: Four) -> Four {
+        self.select(mask, Four([0.0; 4]), x)
     }
     #[inline(always)]
     #[allow(unsafe_code)]
