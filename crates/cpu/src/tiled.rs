@@ -2,10 +2,11 @@
 //!
 //! - [`simd`]: vectors, instruction sets and the choice between them;
 //! - `elementary`, `segment`, `product`: e^x, the rules and the matrix products on vectors, each with its error;
-//! - `sight`, `head`, `operands`: what a block of queries sees, from core's domains, and where it reads it;
+//! - `sight`, `head`, `operands`, `transpose`: what a block of queries sees, from core's domains, and where and how it reads it;
 //! - `decode`, `decoding`: few queries against many keys; `cache`: keys and values that grow;
 //! - `forward`, `backward`: the passes over tiles of keys; `gradient`: how the backward pass is split and added up;
-//! - `threads`: how blocks are shared out.
+//! - `threads`: how blocks are shared out;
+//! - `ceilings`, `functions`: what the machine could do at most, and e^x, phi2 and psi by themselves, for whoever measures.
 //!
 //! `docs/kernels.md` has the scheme as a drawing. Rows that f32 sums cannot hold (scores near the end of its range, masses of
 //! very different durations), points without duration and queries that are not finite are left to the plain engine in f32, row
@@ -21,6 +22,7 @@ mod decode;
 mod decoding;
 mod elementary;
 mod forward;
+mod functions;
 mod gradient;
 mod head;
 #[cfg(test)]
@@ -31,9 +33,11 @@ mod segment;
 mod sight;
 mod taylor;
 mod threads;
+mod transpose;
 
 pub use cache::Cache;
 pub use ceilings::{Ceilings, ceilings};
+pub use functions::Function;
 pub use simd::{Isa, UnknownIsa};
 
 use crate::plain::Plain;
@@ -194,7 +198,7 @@ impl ForwardKernel<'_, '_> {
     fn run_rule<S: Simd, R: forward::Weigh>(self, s: S) {
         let shape = self.call.problem.shape();
         let width = shape.value_dim.next_multiple_of(operands::MULTIPLE);
-        let mut scratch = Scratch::new(s, shape.head_dim, width);
+        let mut scratch = Scratch::new(s, shape.head_dim);
         let group = forward::group(VECTORS * S::LANES, shape.head_dim, width);
         let mut blocks: Vec<forward::Block<S>> = Vec::new();
         blocks.resize_with(group, || forward::Block::new(s, shape.head_dim, width));
@@ -365,7 +369,7 @@ impl Engine for Tiled {
         let decodes = decoding::takes(problem);
         let width = head_dim as u128 + value_dim as u128;
         // Decoding waits for numbers to be read, each of which takes as long as some multiplications.
-        let rows = if decodes { 16 * batch as u128 * kv_heads as u128 } else { rows_of(batch, heads, queries) };
+        let rows = if decodes { 32 * batch as u128 * kv_heads as u128 } else { rows_of(batch, heads, queries) };
         let numbers = self.on(rows * keys as u128 * width, |engine| {
             let call = Call::new(problem, &engine.threads, decodes)?;
             if decodes { engine.decode_numbers(&call, monitor) } else { engine.forward_numbers(&call, monitor) }

@@ -136,7 +136,7 @@ fn assert_same_bits(problem: &Problem<'_>) {
 
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {
-    let shape = Shape { batch: 2, heads: 4, kv_heads: 2, queries: 400, keys: 500, head_dim: 24, value_dim: 8 };
+    let shape = Shape { batch: 2, heads: 4, kv_heads: 2, queries: 600, keys: 500, head_dim: 24, value_dim: 8 };
     let sample = Family::IrregularTimes.sample(shape, Dtype::F32, 11).unwrap();
     for window in [Window::causal(), Window::sliding(40.0)] {
         let problem = sample.problem(SinkKind::Given, Spec { window, ..sample.spec() }).unwrap();

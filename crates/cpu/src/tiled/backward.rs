@@ -21,13 +21,14 @@ mod segments;
 mod single;
 mod taylor;
 
-use super::forward::{RowSum, TILE, TilePlace, Weigh, read_queries, span, tile_of};
+use super::forward::{ROWS, RowSum, TILE, TilePlace, Weigh, read_queries, span, tile_of};
 use super::head::{Head, MOST_LANES, Plan};
-use super::operands::{is_finite, read_row};
+use super::operands::{dot_f64, is_finite, read_row};
 use super::product::{accumulate, outer, zeros};
 use super::segment::Mistake;
 use super::sight::Kind;
 use super::simd::{Lanes, Simd, VECTORS};
+use super::transpose::transpose;
 use contattn_core::Upstream;
 use single::SingleRow;
 
@@ -75,7 +76,8 @@ pub(crate) struct Scratch<S: Simd> {
     da: Vec<Lanes<S::V>>,
     /// dD of each segment, one sum for each lane of a vector
     durations: Vec<S::V>,
-    row: Vec<f32>,
+    /// [`ROWS`] of a tensor, on their way to lanes
+    rows: Vec<f32>,
 }
 
 /// One block of queries on its way over the tiles.
@@ -140,7 +142,7 @@ impl<S: Simd> Scratch<S> {
             weights: rows(TILE + 1),
             da: rows(TILE + 2),
             durations: vec![s.splat(0.0); keys],
-            row: vec![0.0; head_dim.max(value_dim)],
+            rows: vec![0.0; ROWS * head_dim.max(value_dim)],
         }
     }
 
@@ -177,8 +179,8 @@ pub(crate) fn open<S: Simd, R: Differentiate>(
     sums: &mut Gradients,
 ) {
     (block.start, block.count) = (start, known.sums.len());
-    read_queries(s, head, start, block.count, &mut block.q, &mut scratch.row, &mut block.careful);
-    read_upstream(s, head, upstream, known, block, &mut scratch.row);
+    read_queries(s, head, start, block.count, &mut block.q, &mut scratch.rows, &mut block.careful);
+    read_upstream(s, head, upstream, known, block, &mut scratch.rows);
     by_rows(s, &block.q, &mut block.q_rows);
     by_rows(s, &block.g, &mut block.g_rows);
     for lane in 0..VECTORS * S::LANES {
@@ -249,11 +251,9 @@ pub(crate) fn close<S: Simd>(s: S, head: &Head<'_>, block: &mut Block<S>, sums: 
     }
     let scale = head.problem.scale();
     let from = s.floats(block.dq.as_flattened());
-    for (lane, row) in dq.chunks_exact_mut(block.q.len()).enumerate() {
-        for (c, x) in row.iter_mut().enumerate() {
-            *x = (f64::from(from[c * lanes + lane]) * scale) as f32;
-        }
-    }
+    let width = block.q.len();
+    transpose(from, lanes, dq, width, width, dq.len() / width);
+    dq.iter_mut().for_each(|x| *x = (f64::from(*x) * scale) as f32);
 }
 
 /// One number for each lane, as vectors.
@@ -275,16 +275,20 @@ fn read_upstream<S: Simd>(
     upstream: &Upstream<'_>,
     known: Known<'_>,
     block: &mut Block<S>,
-    row: &mut [f32],
+    rows: &mut [f32],
 ) {
     let lanes = VECTORS * S::LANES;
     let (start, width) = (block.start, block.g.len());
     let (deltas, careful) = (&mut block.deltas, &mut block.careful);
     deltas.fill(0.0);
     let g = s.floats_mut(block.g.as_flattened_mut());
-    let row = &mut row[..width];
-    for lane in 0..lanes {
-        if lane < known.sums.len() {
+    for first in (0..lanes).step_by(ROWS) {
+        for (lane, row) in (first..).zip(rows[..ROWS * width].chunks_exact_mut(width)) {
+            if lane >= known.sums.len() {
+                // A lane that repeats the last row must not count it twice.
+                row.fill(0.0);
+                continue;
+            }
             let at = start + lane;
             read_row(upstream.o(), head.batch, head.head, at, row);
             let g_lse = upstream.lse().map_or(0.0, |lse| lse.get(head.batch, head.head, at, 0));
@@ -293,23 +297,15 @@ fn read_upstream<S: Simd>(
             let RowSum { m, z } = known.sums[lane];
             careful[lane] |= !(g_lse.is_finite() && is_finite(o) && (!curve || (m.is_finite() && z.is_finite())));
             if curve && !careful[lane] {
-                let through: f64 = row.iter().zip(o).map(|(&g, &o)| f64::from(g) * f64::from(o)).sum();
-                deltas[lane] = ((through - g_lse) / f64::from(z)) as f32;
-                for x in row.iter_mut() {
-                    *x /= z;
-                }
+                deltas[lane] = ((dot_f64(row, o) - g_lse) / f64::from(z)) as f32;
+                row.iter_mut().for_each(|x| *x /= z);
             }
             careful[lane] |= !(is_finite(row) && deltas[lane].is_finite());
             if careful[lane] {
                 (deltas[lane], _) = (0.0, row.fill(0.0));
             }
-        } else {
-            // A lane that repeats the last row must not count it twice.
-            row.fill(0.0);
         }
-        for (c, &x) in row.iter().enumerate() {
-            g[c * lanes + lane] = x;
-        }
+        transpose(rows, width, &mut g[first..], lanes, ROWS, width);
     }
 }
 
@@ -319,11 +315,7 @@ fn by_rows<S: Simd>(s: S, transposed: &[Lanes<S::V>], rows: &mut [S::V]) {
     let lanes = VECTORS * S::LANES;
     let width = padded(transposed.len());
     let (from, to) = (s.floats(transposed.as_flattened()), s.floats_mut(rows));
-    for (c, column) in from.chunks_exact(lanes).enumerate() {
-        for (lane, &x) in column.iter().enumerate() {
-            to[lane * width + c] = x;
-        }
-    }
+    transpose(from, lanes, to, width, transposed.len(), lanes);
 }
 
 /// dQ, dV and dK from rows of weights and of dA, of nodes `first`...

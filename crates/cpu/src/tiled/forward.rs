@@ -25,11 +25,15 @@ pub(crate) mod single;
 pub(crate) mod taylor;
 
 use super::head::{Head, MOST_LANES, Plan};
-use super::operands::{is_finite, read_row};
+use super::operands::{is_finite, largest, read_row};
 use super::product::zeros;
 use super::segment::Mistake;
 use super::sight::Kind;
 use super::simd::{Lanes, Simd, VECTORS};
+use super::transpose::transpose;
+
+/// Rows of a tensor that are read before they go to lanes together: a divisor of every block.
+pub(crate) const ROWS: usize = 4;
 
 /// Keys in a tile: whole groups of 8 and of 3, by which the back ends take them.
 pub(crate) const TILE: usize = 72;
@@ -85,7 +89,8 @@ pub(crate) struct TilePlace {
 pub(crate) struct Scratch<S: Simd> {
     scores: Vec<Lanes<S::V>>,
     weights: Vec<Lanes<S::V>>,
-    row: Vec<f32>,
+    /// [`ROWS`] of a tensor, on their way to lanes
+    rows: Vec<f32>,
 }
 
 /// One block of queries on its way over the tiles.
@@ -113,13 +118,13 @@ pub(crate) fn group(block: usize, head_dim: usize, value_width: usize) -> usize 
 /// block's length being its queries.
 pub(crate) fn scratch_bytes(block: usize, head_dim: usize, value_width: usize) -> usize {
     let group = group(block, head_dim, value_width);
-    4 * block * (group * (head_dim + value_width) + 2 * TILE + 2) + 4 * head_dim.max(value_width)
+    4 * block * (group * (head_dim + value_width) + 2 * TILE + 2) + 4 * ROWS * head_dim
 }
 
 impl<S: Simd> Scratch<S> {
-    pub(crate) fn new(s: S, head_dim: usize, value_width: usize) -> Scratch<S> {
+    pub(crate) fn new(s: S, head_dim: usize) -> Scratch<S> {
         let rows = |n| vec![zeros(s); n];
-        Scratch { scores: rows(TILE + 1), weights: rows(TILE + 1), row: vec![0.0; head_dim.max(value_width)] }
+        Scratch { scores: rows(TILE + 1), weights: rows(TILE + 1), rows: vec![0.0; ROWS * head_dim] }
     }
 }
 
@@ -180,7 +185,7 @@ pub(crate) fn read_queries<S: Simd>(
     start: usize,
     count: usize,
     q: &mut [Lanes<S::V>],
-    row: &mut [f32],
+    rows: &mut [f32],
     careful: &mut [bool; MOST_LANES],
 ) {
     let lanes = VECTORS * S::LANES;
@@ -188,28 +193,24 @@ pub(crate) fn read_queries<S: Simd>(
     let scale = head.problem.scale();
     let short_scale = scale as f32;
     let q = s.floats_mut(q.as_flattened_mut());
-    let row = &mut row[..width];
-    for lane in 0..lanes {
-        if lane < count {
+    for first in (0..lanes).step_by(ROWS) {
+        for (lane, row) in (first..).zip(rows[..ROWS * width].chunks_exact_mut(width)) {
+            // Lanes beyond the last row repeat it.
+            let lane = lane.min(count - 1);
             read_row(head.problem.q(), head.batch, head.head, start + lane, row);
-            let mut largest = 0.0f32;
             if f64::from(short_scale) == scale {
                 // The product in f32 is that in f64, which is exact, rounded once.
                 row.iter_mut().for_each(|x| *x *= short_scale);
             } else {
                 row.iter_mut().for_each(|x| *x = (f64::from(*x) * scale) as f32);
             }
-            for x in row.iter() {
-                largest = if x.abs() > largest { x.abs() } else { largest };
-            }
+            let largest = largest(row);
             careful[lane] |= !is_finite(row) || (largest > 0.0 && largest < TINY_QUERY);
             if careful[lane] {
                 row.fill(0.0);
             }
         }
-        for (c, &x) in row.iter().enumerate() {
-            q[c * lanes + lane] = x;
-        }
+        transpose(rows, width, &mut q[first..], lanes, ROWS, width);
     }
 }
 
@@ -225,7 +226,7 @@ pub(crate) fn open<S: Simd, R: Weigh>(
 ) {
     (block.start, block.count) = (start, count);
     block.careful.fill(false);
-    read_queries(s, head, start, count, &mut block.q, &mut scratch.row, &mut block.careful);
+    read_queries(s, head, start, count, &mut block.q, &mut scratch.rows, &mut block.careful);
     block.plan = R::plan(head, start, count, &block.careful);
     R::begin(s, head, block);
 }
@@ -288,6 +289,7 @@ pub(crate) fn close<S: Simd>(s: S, head: &Head<'_>, block: &mut Block<S>, out: &
     let o = s.floats(o.as_flattened());
     let (m, z) = (s.floats(&sums.m), s.floats(&sums.z));
     let width = head.problem.shape().value_dim;
+    transpose(o, lanes, out.o, width, width, out.sums.len());
     for (lane, (row, sum)) in out.o.chunks_exact_mut(width).zip(out.sums.iter_mut()).enumerate() {
         if careful[lane] {
             continue;
@@ -305,9 +307,7 @@ pub(crate) fn close<S: Simd>(s: S, head: &Head<'_>, block: &mut Block<S>, out: &
                     continue;
                 }
                 let share = 1.0 / z;
-                for (c, x) in row.iter_mut().enumerate() {
-                    *x = o[c * lanes + lane] * share;
-                }
+                row.iter_mut().for_each(|x| *x *= share);
                 careful[lane] = !is_finite(row);
                 *sum = RowSum { m: m[lane], z };
             }

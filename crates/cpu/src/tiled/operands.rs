@@ -115,6 +115,37 @@ pub(crate) fn is_finite(x: &[f32]) -> bool {
     sums.iter().sum::<f32>() == 0.0 && chunks.remainder().iter().all(|x| x.is_finite())
 }
 
+/// The largest |x|, 0 for none; NaN is passed over.
+#[inline(always)]
+pub(crate) fn largest(x: &[f32]) -> f32 {
+    let larger = |max: f32, x: f32| if x > max { x } else { max };
+    // Many at once, as above: one alone waits for itself.
+    let mut most = [0.0f32; 32];
+    let mut chunks = x.chunks_exact(32);
+    for chunk in &mut chunks {
+        for i in 0..32 {
+            most[i] = larger(most[i], chunk[i].abs());
+        }
+    }
+    let rest = chunks.remainder().iter().fold(0.0, |max, x| larger(max, x.abs()));
+    most.into_iter().fold(rest, larger)
+}
+
+/// a . b, products and sums in f64, in an order that the length alone decides.
+#[inline(always)]
+pub(crate) fn dot_f64(a: &[f32], b: &[f32]) -> f64 {
+    const WAYS: usize = 16;
+    let mut sums = [0.0f64; WAYS];
+    let (mut a, mut b) = (a.chunks_exact(WAYS), b.chunks_exact(WAYS));
+    for (a, b) in (&mut a).zip(&mut b) {
+        for i in 0..WAYS {
+            sums[i] += f64::from(a[i]) * f64::from(b[i]);
+        }
+    }
+    let rest: f64 = a.remainder().iter().zip(b.remainder()).map(|(&a, &b)| f64::from(a) * f64::from(b)).sum();
+    sums.iter().sum::<f64>() + rest
+}
+
 /// One row in `f32`, each number rounded once; finite numbers stay finite.
 pub(crate) fn read_row(view: &TensorView<'_>, batch: usize, head: usize, row: usize, out: &mut [f32]) {
     fn convert<T: Element>(view: &View<'_, T>, batch: usize, head: usize, row: usize, out: &mut [f32]) {

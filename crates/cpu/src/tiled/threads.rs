@@ -17,7 +17,7 @@ pub(crate) enum Threads {
 }
 
 /// Multiplications of a call that stays on one thread: fewer are done before another thread has woken up.
-const FEW: u128 = 1 << 25;
+const FEW: u128 = 1 << 26;
 
 /// Shares of work for each thread: enough that threads which are done early find more.
 const SHARES: usize = 8;
