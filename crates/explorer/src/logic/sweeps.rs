@@ -395,5 +395,5 @@ pub(crate) const COMPARED: [(Rule, &str); 3] =
 
 const _: () = assert!(MAX_NODES > 4096, "scenes of refined rows fit into a state");
 
-#[cfg(all(test, feature = "views"))]
+#[cfg(test)]
 mod tests;

@@ -248,7 +248,7 @@ pub(super) fn state(series: &Series, n: usize, state: &State) -> Result<State, F
     Ok(State { row, sink: SinkChoice::Absent, lower, upper, ..state.clone() })
 }
 
-#[cfg(all(test, feature = "views"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use contattn_cpu::Plain;
