@@ -50,6 +50,12 @@ impl Axis {
         self
     }
 
+    /// About `count` round numbers between the ends of an axis whose range is given, those that charts name.
+    pub fn ticks(&self, count: usize) -> Vec<f64> {
+        let (ticks, _) = self.fitted(std::iter::empty()).ticks(count);
+        ticks.into_iter().filter(|tick| !tick.label.is_empty()).map(|tick| tick.at).collect()
+    }
+
     /// The axis with its ends fixed, given the data that it has to hold.
     pub(crate) fn fitted(&self, data: impl Iterator<Item = f64>) -> Span {
         let usable = |x: f64| x.is_finite() && (self.scale == Scale::Linear || x > 0.0);
