@@ -313,6 +313,12 @@ mod tests {
     }
 
     #[test]
+    fn ticks_alone_are_those_with_names() {
+        assert_eq!(Axis::new("x").range(0.0, 10.0).ticks(5), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
+        assert_eq!(Axis::log("x").range(0.1, 100.0).ticks(5), [0.1, 1.0, 10.0, 100.0]);
+    }
+
+    #[test]
     fn ranges_hold_their_data() {
         let sets: [&[f64]; 9] = [
             &[],

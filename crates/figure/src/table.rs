@@ -62,3 +62,14 @@ where
     let bytes = writer.into_inner().map_err(|e| failed(&e))?;
     String::from_utf8(bytes).map_err(|e| failed(&e))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_have_the_fields_of_their_header() {
+        assert_eq!(records(["a", "b"], [["1", "x, y"], ["2", ""]]).unwrap(), "a,b\n1,\"x, y\"\n2,\n");
+        assert!(records(["a", "b"], [["1"]]).is_err());
+    }
+}
