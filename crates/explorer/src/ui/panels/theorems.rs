@@ -144,7 +144,7 @@ fn verdict_mark(ui: &mut egui::Ui, ran: Option<&Ran>, theme: &Theme) {
         Some(ran) if ran.verdict.holds => (theme.proven, "holds"),
         Some(Ran { mistake: Some(_), .. }) => (theme.wrong, "fails, as it must"),
         Some(_) => (theme.wrong, "FAILS"),
-        None => (theme.faint, "not run"),
+        None => (theme.softmax, "not run"),
     };
     ui.colored_label(color, text);
 }
@@ -152,7 +152,8 @@ fn verdict_mark(ui: &mut egui::Ui, ran: Option<&Ran>, theme: &Theme) {
 /// An equation in white, which takes every tint.
 fn white(id: &str) -> Option<&'static [u8]> {
     static WHITE: OnceLock<HashMap<&str, Vec<u8>>> = OnceLock::new();
-    let draw = |theorem: &Theorem| Some((theorem.id, equation(theorem.id)?.replace("currentColor", "#fff").into_bytes()));
+    let draw =
+        |theorem: &Theorem| Some((theorem.id, equation(theorem.id)?.replace("currentColor", "#fff").into_bytes()));
     let all = WHITE.get_or_init(|| all().iter().filter_map(draw).collect());
     all.get(id).map(Vec::as_slice)
 }

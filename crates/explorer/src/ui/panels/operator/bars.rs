@@ -185,8 +185,10 @@ pub(super) fn bias(ui: &mut egui::Ui, rect: Rect, scene: &Scene<'_>, view: &mut 
         FontId::proportional(11.5),
         theme.ink,
     );
-    let corner =
-        Rect::from_min_max(pos2(rect.right() - slider_width, rect.top() - 2.0), pos2(rect.right() - 4.0, rect.top() + 18.0));
+    let corner = Rect::from_min_max(
+        pos2(rect.right() - slider_width, rect.top() - 2.0),
+        pos2(rect.right() - 4.0, rect.top() + 18.0),
+    );
     ui.scope_builder(
         egui::UiBuilder::new().max_rect(corner).layout(egui::Layout::right_to_left(egui::Align::Center)),
         |ui| {
