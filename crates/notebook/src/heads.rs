@@ -161,8 +161,8 @@ impl Sweep {
     ) -> Result<Sweep, NotebookError> {
         let mut weights = Vec::new();
         for layer in layers {
-            let samples: Vec<_> = places.iter().map(|&x| Ok(last_row(&run(layer, x)?))).collect::<Result<_, _>>()?;
-            weights.push(transposed(&samples));
+            let sample = |&x: &f64| run(layer, x).map(|output| last_row(&output));
+            weights.push(transposed(&places.iter().map(sample).collect::<Result<Vec<_>, _>>()?));
         }
         let names = layers.iter().map(|layer| layer.name.clone()).collect();
         Ok(Sweep { places: places.to_vec(), names, weights })

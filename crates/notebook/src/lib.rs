@@ -46,7 +46,7 @@ pub mod theorem;
 
 pub use chart::Chart;
 pub use heads::{Heads, Sweep, relative_change, row_changes, score_steps, tokens};
-pub use measured::{Measured, shortest};
+pub use measured::{Measured, shortest, shortest_in_turn};
 pub use numbers::{grid, log_grid, near, order, relative_error, sci, simpson};
 pub use picture::Picture;
 pub use problem::{Curve, NotebookError, Row, RowGradient, attend};
@@ -60,7 +60,8 @@ pub mod prelude {
     pub use crate::theorem::theorem;
     pub use crate::{
         Chart, Curve, Heads, Measured, NotebookError, Picture, Sweep, Table, attend, grid, log_grid, near, order,
-        python, relative_change, relative_error, row_changes, sci, score_steps, shortest, simpson, tokens,
+        python, relative_change, relative_error, row_changes, sci, score_steps, shortest, shortest_in_turn, simpson,
+        tokens,
     };
     pub use crate::{contattn_check, contattn_core, contattn_cpu, contattn_figure, contattn_reference, libm};
     pub use contattn_core::{
