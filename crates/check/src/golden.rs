@@ -8,6 +8,7 @@
 //! - [`Inputs`]: tensors and specification of a case, from its recipe or from its file;
 //! - [`Corpus`]: a folder, opened;
 //! - [`Expected::judge`]: results of an engine against a case, element by element;
+//! - [`Corpus::try_kernels`]: kernels in f32 against all cases that they do not refuse;
 //! - [`Tolerance`]: how far off a result may be, derived for each tensor in both ways that test suites use.
 //!
 //! ```
@@ -33,6 +34,7 @@ mod cases;
 mod content;
 mod corpus;
 mod judge;
+mod kernels;
 mod manifest;
 mod recipe;
 mod tolerance;
@@ -41,6 +43,7 @@ pub use cases::cases;
 pub use content::{Inputs, arguments, contents, results};
 pub use corpus::{Corpus, GoldenError, MANIFEST};
 pub use judge::{Expected, Verdict, Worst};
+pub use kernels::KernelTrial;
 pub use manifest::{
     Certificate, Certificates, Entry, GradientCertificate, Lengths, LowerEntry, Manifest, OutputEntry, SCHEMA,
     TimelineEntry, UnresolvedEntry, UpperEntry, WindowEntry,

@@ -168,19 +168,31 @@ pub struct Interval {
 impl Interval {
     /// What to add up, in time order.
     pub fn pieces<'n>(&'n self, nodes: &'n Nodes) -> impl Iterator<Item = Piece> + 'n {
-        let (first, last) = (*self.segments.start(), *self.segments.end());
         let segments = self.segments.clone().filter_map(move |i| {
             let left = nodes.left_node(i)?;
-            let part = if i == first {
-                self.first_part
-            } else if i == last {
-                self.last_part
-            } else {
-                Part::WHOLE
-            };
-            Some(Piece::Segment { segment: i, left, right: i, duration: nodes.duration(i), part })
+            Some(Piece::Segment { segment: i, left, right: i, duration: nodes.duration(i), part: self.part(i) })
         });
         self.hold_before.map(Piece::Hold).into_iter().chain(segments).chain(self.hold_after.map(Piece::Hold))
+    }
+
+    /// What of segment i, one of [`segments`](Interval::segments), lies in the window.
+    pub fn part(&self, i: usize) -> Part {
+        if i == *self.segments.start() {
+            self.first_part
+        } else if i == *self.segments.end() {
+            self.last_part
+        } else {
+            Part::WHOLE
+        }
+    }
+
+    /// The held curve that an edge at this place ends, where it ends any.
+    pub fn held_at(&self, place: Place) -> Option<Hold> {
+        match place {
+            Place::Node | Place::Segment(_) => None,
+            Place::Before(_) => self.hold_before,
+            Place::After(_) => self.hold_after,
+        }
     }
 
     /// Kept nodes that lie in the window, in time order; 0 is the sink.

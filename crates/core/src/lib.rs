@@ -73,7 +73,6 @@ pub mod rule;
 pub mod series;
 pub mod spec;
 pub mod state;
-pub mod sweep;
 pub mod tensor;
 pub mod time;
 

@@ -174,6 +174,38 @@ pub struct Spec {
     pub scale: Scale,
 }
 
+impl Spec {
+    /// Whether all rows of a batch see the same: nothing about a row's domain depends on the row.
+    pub fn rows_share_domains(&self) -> bool {
+        let shared = |edge: &Edge| matches!(edge, Edge::All(_));
+        let lower = match &self.window.lower {
+            Lower::Start => true,
+            Lower::At(edge) => shared(edge),
+            Lower::Sliding(_) => false,
+        };
+        let upper = match &self.window.upper {
+            Upper::End => true,
+            Upper::At(edge) => shared(edge),
+            Upper::Query { .. } => false,
+        };
+        lower && upper && self.documents.is_none()
+    }
+
+    /// Whether some edge of a window may move relative to the curve when durations change: all but those that sit on nodes. The
+    /// Taylor rule has no durations.
+    pub fn has_moving_edges(&self) -> bool {
+        let elsewhere = self.documents.as_ref().is_some_and(|documents| documents.queries.is_some());
+        let on_nodes = !elsewhere
+            && matches!(self.window.lower, Lower::Start)
+            && match self.window.upper {
+                Upper::End => true,
+                Upper::At(_) => false,
+                Upper::Query { offset } => offset == 0.0 && self.query_times == QueryTimes::LastNodes,
+            };
+        !on_nodes && !matches!(self.rule, Rule::Taylor(_))
+    }
+}
+
 /// Node 0: what stands before the first key.
 ///
 /// Proofs: `sink_absent`, `sink_absent_weight`.

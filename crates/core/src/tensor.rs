@@ -102,6 +102,21 @@ impl Tensor {
         Tensor::new(shape, Elements::from_f64(dtype, values))
     }
 
+    /// An engine's numbers as an array of `shape` in `dtype`: as they are where they are of that type, else each rounded once.
+    ///
+    /// # Errors
+    /// As [`Tensor::new`].
+    pub fn rounded<T: Element>(shape: Vec<usize>, dtype: Dtype, values: Vec<T>) -> Result<Tensor, ProblemError>
+    where
+        Elements: From<Vec<T>>,
+    {
+        if T::DTYPE == dtype {
+            Tensor::new(shape, Elements::from(values))
+        } else {
+            Tensor::from_f64(shape, dtype, values.iter().map(|x| x.widen()))
+        }
+    }
+
     /// Length of each axis.
     pub fn shape(&self) -> &[usize] {
         &self.shape

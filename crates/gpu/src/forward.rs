@@ -316,11 +316,5 @@ pub(crate) fn tensor<T: Element>(shape: &[usize], dtype: Dtype, values: Vec<T>) 
 where
     Elements: From<Vec<T>>,
 {
-    let shape = shape.to_vec();
-    let made = if T::DTYPE == dtype {
-        Tensor::new(shape, Elements::from(values))
-    } else {
-        Tensor::from_f64(shape, dtype, values.iter().map(|x| x.widen()))
-    };
-    made.expect("as many numbers as the shape asks for were computed")
+    Tensor::rounded(shape.to_vec(), dtype, values).expect("as many numbers as the shape asks for were computed")
 }

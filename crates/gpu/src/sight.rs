@@ -4,7 +4,7 @@
 //! moving edges.
 
 use crate::timeline::Timeline;
-use contattn_core::{Domain, Edge, Interval, Lower, MovingEdge, Nodes, Part, Place, Point, Problem, QueryTimes, Upper};
+use contattn_core::{Domain, Interval, MovingEdge, Nodes, Part, Place, Point, Problem};
 
 /// How a row comes to its result.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -96,7 +96,7 @@ impl Sights {
         let queries = problem.shape().queries;
         let mut sights =
             Sights { rows: Vec::with_capacity(queries), records: Vec::new(), edges: Vec::new(), ends: Vec::new() };
-        let alike = rows_are_alike(problem);
+        let alike = problem.spec().rows_share_domains();
         for row in 0..queries {
             let end = problem.stretch(batch, row).map_or(0, |stretch| stretch.last);
             sights.ends.push(if problem.nodes(batch).is_empty() { 0 } else { end });
@@ -134,7 +134,7 @@ impl Sights {
                 self.add(row, (slot, slot), RecordKind::Held, length, Part::WHOLE);
             }
         }
-        if has_moving_edges(problem) {
+        if problem.spec().has_moving_edges() {
             for (edge, is_upper) in [(&interval.lower, false), (&interval.upper, true)] {
                 self.edge(row, nodes, &interval, edge, is_upper, line);
             }
@@ -172,22 +172,10 @@ impl Sights {
         is_upper: bool,
         line: &Timeline,
     ) {
-        let held = match edge.place {
-            Place::Node | Place::Segment(_) => None,
-            Place::Before(_) => interval.hold_before,
-            Place::After(_) => interval.hold_after,
-        };
-        let (slots, kind, part) = match (edge.place, held) {
+        let (slots, kind, part) = match (edge.place, interval.held_at(edge.place)) {
             (Place::Segment(i), _) if interval.segments.contains(&i) => {
-                let part = if i == *interval.segments.start() {
-                    interval.first_part
-                } else if i == *interval.segments.end() {
-                    interval.last_part
-                } else {
-                    Part::WHOLE
-                };
                 let kind = if is_upper { RecordKind::Upper } else { RecordKind::Lower };
-                (self.segment_slots(nodes, row, i, line), kind, part)
+                (self.segment_slots(nodes, row, i, line), kind, interval.part(i))
             }
             (_, Some(hold)) => {
                 let slot = line.slot(hold.node, self.ends[row]);
@@ -240,35 +228,4 @@ impl Sights {
         };
         segment(slot) || (!own_only && segment(slot + 1)) || self.records(row).iter().any(piece)
     }
-}
-
-/// Whether nothing about a row's domain depends on the row.
-fn rows_are_alike(problem: &Problem<'_>) -> bool {
-    let spec = problem.spec();
-    let shared = |edge: &Edge| matches!(edge, Edge::All(_));
-    let lower = match &spec.window.lower {
-        Lower::Start => true,
-        Lower::At(edge) => shared(edge),
-        Lower::Sliding(_) => false,
-    };
-    let upper = match &spec.window.upper {
-        Upper::End => true,
-        Upper::At(edge) => shared(edge),
-        Upper::Query { .. } => false,
-    };
-    lower && upper && spec.documents.is_none()
-}
-
-/// Whether some edge of a window may move relative to the curve when durations change: all but those that sit on nodes.
-fn has_moving_edges(problem: &Problem<'_>) -> bool {
-    let spec = problem.spec();
-    let elsewhere = spec.documents.as_ref().is_some_and(|documents| documents.queries.is_some());
-    let on_nodes = !elsewhere
-        && matches!(spec.window.lower, Lower::Start)
-        && match spec.window.upper {
-            Upper::End => true,
-            Upper::At(_) => false,
-            Upper::Query { offset } => offset == 0.0 && spec.query_times == QueryTimes::LastNodes,
-        };
-    !on_nodes
 }

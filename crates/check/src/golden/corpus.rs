@@ -3,8 +3,8 @@
 use super::content::{self, Inputs};
 use super::judge::Expected;
 use super::manifest::{Entry, Manifest, SCHEMA};
-use contattn_core::ProblemError;
 use contattn_core::file::{self, Array, ArrayError, FileError};
+use contattn_core::{EngineError, ProblemError};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -79,6 +79,14 @@ pub enum GoldenError {
         case: String,
         /// what is wrong
         source: ProblemError,
+    },
+    /// An engine failed on a case that it did not refuse.
+    #[error("case {case}: {source}")]
+    Engine {
+        /// the case
+        case: String,
+        /// what went wrong
+        source: EngineError,
     },
 }
 

@@ -243,7 +243,7 @@ pub(crate) fn close<S: Simd>(s: S, head: &Head<'_>, block: &mut Block<S>, sums: 
                 if block.plan.has_pieces {
                     single.pieces(block.plan.opening);
                 }
-                if head.has_moving_edges() {
+                if head.problem.spec().has_moving_edges() {
                     single.edges();
                 }
             }

@@ -2,9 +2,7 @@
 
 use super::operands::{MULTIPLE, Poison, Rows, read_row};
 use super::sight::{Kind, RowSight, Sights, sees, stand_ins};
-use contattn_core::{
-    EngineError, Lower, Nodes, Part, Piece, Problem, QueryTimes, Rule, Sink, TensorView, Timeline, Upper,
-};
+use contattn_core::{EngineError, Nodes, Part, Piece, Problem, Rule, Sink, TensorView, Timeline};
 
 /// Most queries that a block holds in any back end.
 pub(crate) const MOST_LANES: usize = 48;
@@ -223,21 +221,6 @@ impl<'a> Head<'a> {
             (0, _) => Source::Sink,
             (node, _) => Source::Node(node),
         }
-    }
-
-    /// Whether some edge of a window may move relative to the curve when durations change: all but those that sit on nodes. The
-    /// Taylor rule has no durations.
-    pub(crate) fn has_moving_edges(&self) -> bool {
-        let spec = self.problem.spec();
-        let elsewhere = spec.documents.as_ref().is_some_and(|documents| documents.queries.is_some());
-        let on_nodes = !elsewhere
-            && matches!(spec.window.lower, Lower::Start)
-            && match spec.window.upper {
-                Upper::End => true,
-                Upper::At(_) => false,
-                Upper::Query { offset } => offset == 0.0 && spec.query_times == QueryTimes::LastNodes,
-            };
-        !on_nodes && !matches!(self.problem.rule(), Rule::Taylor(_))
     }
 
     /// The pieces of a row; its opening among them where the block does not take it together with the others.

@@ -59,7 +59,7 @@ impl Sights {
     pub(crate) fn of(problem: &Problem<'_>, batch: usize) -> Sights {
         let queries = problem.shape().queries;
         let mut sights = Sights { rows: Vec::with_capacity(queries), pieces: Vec::new() };
-        let (uniform, causal) = (rows_are_alike(problem), causal_prefixes(problem, batch));
+        let (uniform, causal) = (problem.spec().rows_share_domains(), causal_prefixes(problem, batch));
         for row in 0..queries {
             if uniform && row > 0 {
                 let same = sights.rows[0].clone();
@@ -114,23 +114,6 @@ impl Sights {
     pub(crate) fn pieces(&self, sight: &RowSight) -> &[Piece] {
         &self.pieces[sight.pieces.start as usize..sight.pieces.end as usize]
     }
-}
-
-/// Whether nothing about a row's domain depends on the row.
-fn rows_are_alike(problem: &Problem<'_>) -> bool {
-    let spec = problem.spec();
-    let shared = |edge: &contattn_core::Edge| matches!(edge, contattn_core::Edge::All(_));
-    let lower = match &spec.window.lower {
-        Lower::Start => true,
-        Lower::At(edge) => shared(edge),
-        Lower::Sliding(_) => false,
-    };
-    let upper = match &spec.window.upper {
-        Upper::End => true,
-        Upper::At(edge) => shared(edge),
-        Upper::Query { .. } => false,
-    };
-    lower && upper && spec.documents.is_none()
 }
 
 /// The commonest windows without a search: causal from the start, rows at nodes, no masks, no two nodes at one time.

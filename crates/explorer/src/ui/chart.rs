@@ -61,7 +61,6 @@ fn draw(ui: &egui::Ui, rect: Rect, chart: &Chart, field: &Field, theme: &Theme) 
                 painter.circle_filled(at(center), radius as f32, tinted(theme, paint.color, paint.opacity));
             }
             Shape::Text { at: place, text, size, color, anchor, upwards } => {
-                let text = without_raised_digits(&text);
                 let (font, color) = (FontId::proportional(size as f32), tinted(theme, color, 1.0));
                 if upwards {
                     let galley = painter.layout_no_wrap(text, font, color);
@@ -87,32 +86,6 @@ fn draw(ui: &egui::Ui, rect: Rect, chart: &Chart, field: &Field, theme: &Theme) 
             Shape::Image { .. } => {}
         }
     }
-}
-
-/// 1e-3 for a power of ten whose exponent is raised: the window's fonts have no raised minus.
-fn without_raised_digits(text: &str) -> String {
-    let plain = |c: char| match c {
-        '\u{207b}' => Some('-'),
-        '\u{b9}' => Some('1'),
-        '\u{b2}' => Some('2'),
-        '\u{b3}' => Some('3'),
-        '\u{2070}'..='\u{2079}' => char::from_digit(c as u32 - 0x2070, 10),
-        _ => None,
-    };
-    let mut out = String::new();
-    for c in text.chars() {
-        match plain(c) {
-            Some(digit) => {
-                if out.ends_with("10") {
-                    out.truncate(out.len() - 1);
-                    out.push('e');
-                }
-                out.push(digit);
-            }
-            None => out.push(c),
-        }
-    }
-    out
 }
 
 /// A colour of a figure on the theme's background.

@@ -84,6 +84,10 @@ impl Theme {
 
 /// Sets fonts, spacing and colours of the widgets.
 pub fn apply(ctx: &egui::Context) {
+    // Powers of ten are written with a raised minus, which of egui's fonts only the one for code holds.
+    let mut fonts = egui::FontDefinitions::default();
+    fonts.families.entry(egui::FontFamily::Proportional).or_default().push("Hack".to_owned());
+    ctx.set_fonts(fonts);
     for theme in [egui::Theme::Light, egui::Theme::Dark] {
         ctx.style_mut_of(theme, |style| {
             let dark = theme == egui::Theme::Dark;

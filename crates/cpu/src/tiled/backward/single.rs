@@ -94,24 +94,12 @@ impl SingleRow<'_, '_> {
     pub(super) fn edges(&mut self) {
         let Domain::Interval(interval) = self.head.problem.domain(self.head.batch, self.row) else { return };
         for (edge, is_upper) in [(&interval.lower, false), (&interval.upper, true)] {
-            let held = match edge.place {
-                Place::Node | Place::Segment(_) => None,
-                Place::Before(_) => interval.hold_before,
-                Place::After(_) => interval.hold_after,
-            };
-            match (edge.place, held) {
+            match (edge.place, interval.held_at(edge.place)) {
                 (Place::Segment(i), _) => {
-                    let part = if i == *interval.segments.start() {
-                        interval.first_part
-                    } else if i == *interval.segments.end() {
-                        interval.last_part
-                    } else {
-                        Part::WHOLE
-                    };
                     if interval.segments.contains(&i)
                         && let Some(left) = self.head.nodes.left_node(i)
                     {
-                        self.segment_edge(edge, is_upper, left, i, &part);
+                        self.segment_edge(edge, is_upper, left, i, &interval.part(i));
                     }
                 }
                 (_, Some(hold)) => self.held_edge(edge, is_upper, &hold),
