@@ -2,6 +2,7 @@
 """Our kernels and PyTorch's on the same inputs, in turn, in one run: `make bench`.
 
     run.py --command target/release/contattn [--cases short|record|grid] [--only REGEX] [--threads 1,2] [--isa avx512,avx2]
+           [--peers torch-sdpa]
            [--seconds S] [--json FILE] [--append] [--resume] [--minutes M] [--no-torch] [--list]
 
 Two programs stay alive, `contattn bench cpu --serve` and torch_worker.py, and take turns round by round. Results are judged
@@ -166,7 +167,11 @@ def choose(arguments):
     if not isas:
         sys.exit("bench: neither AVX-512 nor AVX2 is here; `contattn bench cpu --isa portable` needs none")
     wanted = cases.LISTS[arguments.cases](arguments.threads, isas)
-    return [case for case in wanted if re.search(arguments.only, cases.label(case))]
+    chosen = [case for case in wanted if re.search(arguments.only, cases.label(case))]
+    if arguments.peers:
+        for case in chosen:
+            case["peers"] = [peer for peer in case["peers"] if peer in arguments.peers]
+    return chosen
 
 
 def environment(isa):
@@ -186,6 +191,7 @@ def main():
     parser.add_argument("--only", default="", metavar="REGEX", help="cases whose label has it; see --list")
     parser.add_argument("--threads", type=commas(int), default=[1, 2][: os.cpu_count()], metavar="1,2")
     parser.add_argument("--isa", type=commas(str), help="avx512,avx2: by default those of this machine")
+    parser.add_argument("--peers", type=commas(str), help="only these of PyTorch's, as torch-sdpa: compiling others takes a minute a case")
     parser.add_argument("--seconds", type=float, default=1.5, help="of rounds for each case, at least 3 rounds")
     parser.add_argument("--json", metavar="FILE", help="where records go")
     parser.add_argument("--append", action="store_true", help="keep the file's records of other cases")
