@@ -219,7 +219,8 @@ pub fn window(options: &Options, renderer: Renderer) -> Result<(), RunError> {
     let left = locked(&device.left).take();
     if let Some((session, why)) = left {
         let mut told = Commands::default();
-        let what = format!("The graphics device was lost ({why})");
+        let why = if why.is_empty() { why } else { format!(": {why}") };
+        let what = format!("The graphics device was lost{why}");
         told.send(Command::Notice { what, advice: "drawing goes on with OpenGL; nothing else was lost".to_owned() });
         return open(Renderer::Glow, Some(session), told, Device::default(), None);
     }
