@@ -13,8 +13,8 @@ pins=tests/notebooks/requirements.txt
 if ! grep -qs "^\"evcxr_jupyter $version " "$kernel/.crates.toml"; then
     echo "notebooks: building the kernel, evcxr_jupyter $version, into $kernel (once; some minutes)"
     # Nearly all of it is rust-analyzer, which finds the types of a cell's variables. Cells are compiled by rustc and run by
-    # themselves, so how well the kernel is optimised hardly shows.
-    CARGO_TARGET_DIR=$kernel/build CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_LTO=false \
+    # themselves, so the kernel is compiled to be built quickly.
+    CARGO_TARGET_DIR=$kernel/build CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_LTO=false \
         CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_DEBUG=0 \
         cargo install --locked --quiet --root "$kernel" "evcxr_jupyter@$version"
     rm -rf "$kernel/build"

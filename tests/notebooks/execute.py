@@ -25,7 +25,7 @@ def execute(notebook, folder):
     client = NotebookClient(
         fresh,
         timeout=SECONDS_FOR_A_CELL,
-        startup_timeout=300,
+        startup_timeout=1200,
         kernel_name="rust",
         allow_errors=True,
         record_timing=False,

@@ -12,8 +12,10 @@
 //! - [`Table`] and [`Chart`], which the kernel shows where a cell ends with one, and [`Picture`] for any other figure;
 //! - [`Measured`]: what differs from run to run, between the signs ‹ and ›. Everything else that a cell shows is the same from every
 //!   run on every machine, and `make notebooks` compares it with what is stored;
-//! - [`Curve`]: one query over nodes with given scores; [`attend`]: heads from tensors;
-//! - [`grid`], [`sci`] and the like: places on axes, numbers as text; [`python`]: programs of another language;
+//! - [`Curve`]: one query over nodes with given scores; [`attend`]: heads from tensors; [`Heads`]: those of a real model, whose
+//!   tokens last and move, and a [`Sweep`] over them;
+//! - [`grid`], [`sci`], [`simpson`] and the like: places on axes, numbers as text, integrals by a rule that knows no phi function;
+//!   [`python`]: programs of another language;
 //! - [`Verdict`](theorem::Verdict): a numbered equation of the derivation, run against the reference.
 //!
 //! Elementary functions in cells come from [`libm`], which has the same bits on every platform.
@@ -32,6 +34,7 @@
 //! ```
 
 mod chart;
+mod heads;
 mod measured;
 mod numbers;
 mod picture;
@@ -42,8 +45,9 @@ mod table;
 pub mod theorem;
 
 pub use chart::Chart;
-pub use measured::{Measured, shortest};
-pub use numbers::{grid, log_grid, near, relative_error, sci};
+pub use heads::{Heads, Sweep, relative_change, row_changes, score_steps, tokens};
+pub use measured::{Measured, shortest, shortest_in_turn};
+pub use numbers::{grid, log_grid, near, order, relative_error, sci, simpson};
 pub use picture::Picture;
 pub use problem::{Curve, NotebookError, Row, RowGradient, attend};
 pub use program::{Transcript, python};
@@ -55,8 +59,9 @@ pub use {contattn_check, contattn_core, contattn_cpu, contattn_figure, contattn_
 pub mod prelude {
     pub use crate::theorem::theorem;
     pub use crate::{
-        Chart, Curve, Measured, NotebookError, Picture, Table, attend, grid, log_grid, near, python, relative_error,
-        sci, shortest,
+        Chart, Curve, Heads, Measured, NotebookError, Picture, Sweep, Table, attend, grid, log_grid, near, order,
+        python, relative_change, relative_error, row_changes, sci, score_steps, shortest, shortest_in_turn, simpson,
+        tokens,
     };
     pub use crate::{contattn_check, contattn_core, contattn_cpu, contattn_figure, contattn_reference, libm};
     pub use contattn_core::{

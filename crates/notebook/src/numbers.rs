@@ -55,3 +55,32 @@ pub fn relative_error(found: f64, exact: f64) -> f64 {
 pub fn near(x: &Enclosure) -> f64 {
     x.midpoint().to_f64()
 }
+
+/// The integral of `f` by Simpson's rule: `panels` parabolas, each through both ends and the middle of its panel.
+///
+/// ```
+/// use contattn_notebook::simpson;
+/// assert!((simpson(0.0, 2.0, 3, |s| s * s * s) - 4.0).abs() < 1e-14);
+/// ```
+pub fn simpson(from: f64, to: f64, panels: usize, f: impl Fn(f64) -> f64) -> f64 {
+    let width = (to - from) / panels as f64;
+    let panel = |i: usize| {
+        let at = |u: f64| f(from + (i as f64 + u) * width);
+        at(0.0) + 4.0 * at(0.5) + at(1.0)
+    };
+    (0..panels).map(panel).sum::<f64>() * (width / 6.0)
+}
+
+/// The order of convergence p of errors like n^-p: the slope of log(error) over log(n) by least squares, with its sign turned.
+///
+/// ```
+/// let order = contattn_notebook::order(&[1.0, 2.0, 4.0], &[1.0, 0.25, 0.0625]);
+/// assert!((order - 2.0).abs() < 1e-14);
+/// ```
+pub fn order(n: &[f64], errors: &[f64]) -> f64 {
+    let mean = |x: &[f64]| x.iter().sum::<f64>() / x.len() as f64;
+    let (x, y): (Vec<f64>, Vec<f64>) = n.iter().zip(errors).map(|(&n, &e)| (libm::log(n), libm::log(e))).unzip();
+    let (mx, my) = (mean(&x), mean(&y));
+    let product: f64 = x.iter().zip(&y).map(|(x, y)| (x - mx) * (y - my)).sum();
+    -product / x.iter().map(|x| (x - mx) * (x - mx)).sum::<f64>()
+}

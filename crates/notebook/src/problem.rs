@@ -1,5 +1,6 @@
 //! Problems in one line: heads from tensors, and curves of scores.
 
+use crate::numbers::simpson;
 use contattn_core::{
     Dtype, Engine, EngineError, Layout, Output, Problem, ProblemError, Request, Rule, Scale, Series, Sink, Spec,
     Tensor, TensorName, Timeline, Unattended, Upstream, Window,
@@ -18,6 +19,9 @@ pub enum NotebookError {
     /// The figure could not be drawn.
     #[error(transparent)]
     Figure(#[from] contattn_figure::FigureError),
+    /// A sweep has no figure of smoothness.
+    #[error(transparent)]
+    Smoothness(#[from] contattn_check::smoothness::SmoothnessError),
     /// A program could not be started.
     #[error("{program}: {error}")]
     Program {
@@ -109,13 +113,29 @@ impl Curve {
 
     /// The score at time s by linear interpolation, held constant outside the nodes.
     pub fn score(&self, s: f64) -> f64 {
+        self.interpolated(s, |i| self.scores[i])
+    }
+
+    /// N_i(s): 1 at node i, 0 at all others, straight in between.
+    pub fn hat(&self, i: usize, s: f64) -> f64 {
+        self.interpolated(s, |j| f64::from(i == j))
+    }
+
+    /// The integral of e^{a(s)} f(s) over all segments, by Simpson's rule with 500 panels on each.
+    pub fn integral(&self, f: impl Fn(f64) -> f64) -> f64 {
+        let segment = |t: &[f64]| simpson(t[0], t[1], 500, |s| libm::exp(self.score(s)) * f(s));
+        self.times.windows(2).map(segment).sum()
+    }
+
+    fn interpolated(&self, s: f64, at: impl Fn(usize) -> f64) -> f64 {
         let right = self.times.partition_point(|&t| t < s);
         match right {
-            0 => self.scores.first().copied().unwrap_or(f64::NAN),
-            i if i == self.times.len() => self.scores[i - 1],
+            _ if self.times.is_empty() => f64::NAN,
+            0 => at(0),
+            i if i == self.times.len() => at(i - 1),
             i => {
                 let u = (s - self.times[i - 1]) / (self.times[i] - self.times[i - 1]);
-                (1.0 - u) * self.scores[i - 1] + u * self.scores[i]
+                (1.0 - u) * at(i - 1) + u * at(i)
             }
         }
     }
@@ -223,6 +243,17 @@ mod tests {
     }
 
     #[test]
+    fn weights_are_integrals_of_hats() {
+        let curve = Curve::at([0.0, 0.5, 2.0, 2.25], [0.3, -1.0, 2.0, 0.5], [1.0, -2.0, 0.5, 3.0]);
+        let row = curve.attend(&Plain::<f64>::new(), Rule::Linear).unwrap();
+        let z = curve.integral(|_| 1.0);
+        assert!((libm::log(z) - row.lse).abs() < 1e-12);
+        for i in 0..4 {
+            assert!((curve.integral(|s| curve.hat(i, s)) / z - row.weights[i]).abs() < 1e-12);
+        }
+    }
+
+    #[test]
     fn lengths_that_differ_are_refused() {
         assert!(Curve::uniform([0.0, 1.0], [0.0]).attend(&Plain::<f64>::new(), Rule::Linear).is_err());
         assert!(Curve::uniform([], []).attend(&Plain::<f64>::new(), Rule::Linear).is_err());
@@ -233,5 +264,7 @@ mod tests {
         let curve = Curve::at([0.0, 1.0, 3.0], [0.0, 2.0, 0.0], [0.0; 3]);
         let found = [-1.0, 0.0, 0.5, 1.0, 2.0, 3.0, 4.0].map(|s| curve.score(s));
         assert_eq!(found, [0.0, 0.0, 1.0, 2.0, 1.0, 0.0, 0.0]);
+        assert_eq!([0.0, 0.5, 1.0, 2.0, 3.0].map(|s| curve.hat(1, s)), [0.0, 0.5, 1.0, 0.5, 0.0]);
+        assert!(Curve::uniform([], []).score(0.0).is_nan());
     }
 }

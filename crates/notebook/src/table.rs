@@ -49,7 +49,9 @@ impl Table {
     fn is_numeric(&self, column: usize) -> bool {
         let number = |cell: &str| {
             let bare = cell.trim_start_matches(['‹', ' ', '-', '+', '<', '≤', '±']);
-            cell.is_empty() || ["-", "inf", "NaN"].contains(&cell) || bare.starts_with(|c: char| c.is_ascii_digit())
+            cell.is_empty()
+                || ["-", "inf", "-inf", "NaN"].contains(&cell)
+                || bare.starts_with(|c: char| c.is_ascii_digit())
         };
         !self.rows.is_empty() && self.rows.iter().all(|row| number(&row[column]))
     }
@@ -114,10 +116,10 @@ mod tests {
     #[test]
     fn numbers_stand_to_the_right_and_words_to_the_left() {
         let mut table = Table::new("", ["name", "count", "mixed"]);
-        table.row(["a", "1", "1"]).row(["bcd", "-23", "no"]).row(["e", "inf", "3"]);
+        table.row(["a", "1", "1"]).row(["bcd", "-23", "no"]).row(["e", "-inf", "3"]);
         assert_eq!(
             table.to_string(),
-            "name  count  mixed\n----  -----  -----\na         1  1\nbcd     -23  no\ne       inf  3\n"
+            "name  count  mixed\n----  -----  -----\na         1  1\nbcd     -23  no\ne      -inf  3\n"
         );
         assert!(table.html().contains("<td align=\"right\" style=\"text-align: right\">-23</td>"));
     }
