@@ -2,9 +2,11 @@
 
 use crate::logic::command::Command;
 use crate::logic::document::{Mode, Session};
+use crate::logic::engines::{self, OpenGpu};
 use crate::logic::share::{self, ShareError};
 use crate::ui::raster::{Headless, Picture};
 use crate::ui::{Commands, Explorer};
+use contattn_gpu::Gpu;
 use eframe::{egui, wgpu};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -274,7 +276,18 @@ fn open(
         if let Some(render) = &creation.wgpu_render_state {
             device.watch(&render.device, &ctx);
         }
-        let explorer = Explorer::new(session, Arc::new(move || ctx.request_repaint()));
+        // A window that draws through a device that can compute shares it.
+        let open_gpu: OpenGpu = match &creation.wgpu_render_state {
+            Some(render) => {
+                let (device, queue) = (render.device.clone(), render.queue.clone());
+                Box::new(move || {
+                    let shared = Gpu::from_device(device, queue, contattn_gpu::Options::default());
+                    shared.or_else(|_| engines::gpu_of_its_own())
+                })
+            }
+            None => Box::new(engines::gpu_of_its_own),
+        };
+        let explorer = Explorer::with_gpu(session, Arc::new(move || ctx.request_repaint()), open_gpu);
         Ok(Box::new(Window { explorer, first: Some(first), device, lose_device }) as Box<dyn eframe::App>)
     };
     eframe::run_native("contattn", native, Box::new(create)).map_err(|error| RunError::Window(error.to_string()))
