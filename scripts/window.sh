@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# Starts the explorer in a real window on a virtual display, drives it with keys and the pointer, closes it, and starts it again to
-# see that it remembers: scripts/window.sh PATH-OF-CONTATTN [FOLDER-FOR-PICTURES]
+# Starts the explorer in a real window on a virtual display, drives it with keys and the pointer, closes it, starts it again to see
+# that it remembers, and takes its graphics device away: scripts/window.sh PATH-OF-CONTATTN [FOLDER-FOR-PICTURES]
+#
+# Nothing here waits for a time: every step waits for what it should bring about, for as long as a busy machine may need.
 set -euo pipefail
 command=$(realpath "$1")
 pictures=${2:-}
+patience=${PATIENCE:-90}
 folder=$(mktemp -d)
 pids=()
 cleanup() {
@@ -14,101 +17,136 @@ trap cleanup EXIT
 fail() {
     echo "window: $*" >&2
     sed 's/^/  explorer: /' "$folder/log" >&2 || true
+    if [ -n "$pictures" ]; then mkdir -p "$pictures" && cp "$folder"/*.png "$pictures/" 2>/dev/null || true; fi
     exit 1
+}
+# until_so WHAT COMMAND...: repeats a command until it is true
+until_so() {
+    local what=$1 end=$((SECONDS + patience))
+    shift
+    until "$@"; do
+        [ $SECONDS -lt $end ] || fail "$what (after $patience s)"
+        sleep 0.1
+    done
 }
 
 # A display of its own, on the first number that is free; it stays as it is when the last window closes.
 Xvfb -displayfd 3 -screen 0 1600x1000x24 -nolisten tcp -noreset 3>"$folder/display" 2>"$folder/xvfb" &
 pids+=($!)
-for _ in $(seq 100); do [ -s "$folder/display" ] && break; sleep 0.1; done
-[ -s "$folder/display" ] || fail "no virtual display: $(cat "$folder/xvfb")"
+until_so "no virtual display" test -s "$folder/display"
 export DISPLAY=":$(cat "$folder/display")"
 unset WAYLAND_DISPLAY
 # Nothing remembered from before, and nothing left behind.
 export HOME=$folder XDG_DATA_HOME=$folder/data XDG_CONFIG_HOME=$folder/config XDG_RUNTIME_DIR=$folder
 
-# start RENDERER: opens the window and waits until it stands.
-start() {
-    local began
-    began=$(date +%s%N)
-    "$command" explore --theme light --renderer "$1" >"$folder/log" 2>&1 &
-    explorer=$!
-    pids+=($explorer)
-    for _ in $(seq 400); do
-        kill -0 $explorer 2>/dev/null || fail "the explorer ended by itself"
-        window=$(xdotool search --onlyvisible --name '^contattn' 2>/dev/null | head -n 1) && [ -n "$window" ] && break
-        sleep 0.05
-    done
-    [ -n "${window:-}" ] || fail "no window after 20 s"
-    echo "window: up after $((($(date +%s%N) - began) / 1000000)) ms with $1"
-    xdotool windowfocus --sync "$window" 2>/dev/null || true
-    sleep 1
+is_running() { kill -0 "$explorer" 2>/dev/null; }
+is_gone() { ! is_running; }
+# The window that is there now, if it is not the one that was there before.
+finds_window() {
+    is_running || fail "the explorer ended by itself"
+    window=$(xdotool search --onlyvisible --name '^contattn' 2>/dev/null | head -n 1)
+    [ -n "$window" ] && [ "$window" != "${before:-}" ]
 }
 picture() {
-    import -window "$window" "$folder/$1.png"
-    if [ -n "$pictures" ]; then mkdir -p "$pictures" && cp "$folder/$1.png" "$pictures/"; fi
+    import -window "$window" "$folder/$1.png" 2>/dev/null
 }
-# differ A B: how many pixels of two pictures differ
+# differ A B: how many pixels of two pictures differ; those of different sizes, all
 differ() {
-    { compare -metric AE "$folder/$1.png" "$folder/$2.png" null: 2>&1 || true; } | awk '{ printf "%d", $1 }'
+    { compare -metric AE "$folder/$1.png" "$folder/$2.png" null: 2>&1 || true; } | awk '/^[0-9.e+]+/ { printf "%d", $1; found = 1 } END { if (!found) print 99999999 }'
 }
-keys() {
-    xdotool key --clearmodifiers "$@"
-    sleep 0.4
+colors() { identify -format '%k' "$folder/$1.png"; }
+# shows NAME: takes a picture that has something in it
+shows() { picture "$1" && [ "$(colors "$1")" -gt 30 ]; }
+# A cursor that blinks is some dozens of pixels.
+is_at_rest() {
+    picture "$1" && sleep 0.4 && picture "$1-later" && [ "$(differ "$1" "$1-later")" -lt 200 ]
+}
+# far NAME PIXELS A...: a picture NAME at rest in which so many pixels differ from each of the others
+far() {
+    local name=$1 pixels=$2
+    shift 2
+    is_at_rest "$name" || return 1
+    for other in "$@"; do [ "$(differ "$other" "$name")" -gt "$pixels" ] || return 1; done
+}
+# near NAME PIXELS A: a picture NAME at rest in which fewer pixels differ from another
+near() {
+    is_at_rest "$1" && [ "$(differ "$3" "$1")" -lt "$2" ]
+}
+keys() { xdotool key --clearmodifiers "$@"; }
+focus() {
+    xdotool windowfocus --sync "$window" 2>/dev/null || true
+    # Where the pointer marks nothing.
+    xdotool mousemove --window "$window" 5 895
+}
+# start RENDERER [OPTION...]: opens the window and waits until it stands
+start() {
+    local began renderer=$1
+    shift
+    began=$(date +%s%N)
+    "$command" explore --theme light --renderer "$renderer" "$@" >"$folder/log" 2>&1 &
+    explorer=$!
+    pids+=($explorer)
+    until_so "no window" finds_window
+    until_so "an empty window" shows start
+    echo "window: up after $((($(date +%s%N) - began) / 1000000)) ms with $renderer"
+    focus
 }
 closed() {
     keys ctrl+q
-    for _ in $(seq 100); do kill -0 $explorer 2>/dev/null || break; sleep 0.1; done
-    kill -0 $explorer 2>/dev/null && fail "Ctrl+Q does not close the window"
-    wait $explorer || fail "exit code $?"
+    until_so "Ctrl+Q does not close the window" is_gone
+    wait "$explorer" || fail "exit code $?"
 }
-
-# changed A NAME PIXELS WHAT: takes pictures NAME until so many pixels differ from picture A
-changed() {
-    for _ in $(seq 25); do
-        picture "$2"
-        [ "$(differ "$1" "$2")" -gt "$3" ] && return
-        sleep 0.2
-    done
-    fail "$4"
-}
+has_size() { [ "$(xdotool getwindowgeometry --shell "$window" | awk -F= '/WIDTH|HEIGHT/ { print $2 }' | xargs)" = "$1" ]; }
 
 # OpenGL first: a virtual display shows a frame of Vulkan's up to a second late.
 start glow
-# Where the pointer marks nothing.
-xdotool mousemove --window "$window" 5 895
-sleep 0.5
-picture first
-[ "$(identify -format '%k' "$folder/first.png")" -gt 30 ] || fail "the first screen is empty"
+until_so "the first screen does not come to rest" is_at_rest first
 keys ctrl+p
-changed first palette 5000 "Ctrl+P shows nothing"
+until_so "Ctrl+P shows nothing" far palette 5000 first
 xdotool type --delay 40 'a spike'
+until_so "the palette does not hear" far typed 1000 palette
 keys Return
-changed first spike 3000 "the palette does nothing"
+# The palette is gone and the row is another.
+until_so "the palette does nothing" far spike 3000 first typed
 keys ctrl+z
-for _ in $(seq 25); do
-    picture undone
-    [ "$(differ first undone)" -lt 3000 ] && break
-    sleep 0.2
-done
 # The buttons of undo and redo differ, and no more.
-[ "$(differ first undone)" -lt 3000 ] || fail "undo does not lead back"
+until_so "undo by keys does not lead back" near undone 3000 first
+keys ctrl+y
+until_so "redo by keys does not lead on" near redone 3000 spike
+keys ctrl+z
+until_so "undo by keys does not lead back again" near undone 3000 first
 # A node is dragged: the highest one stands a third across the window.
 xdotool mousemove --window "$window" 486 159 mousedown 1
 for step in $(seq 10); do xdotool mousemove --window "$window" 486 $((159 + 8 * step)); sleep 0.05; done
 xdotool mouseup 1 mousemove --window "$window" 5 895
-changed undone dragged 3000 "dragging a node changes nothing"
-keys ctrl+2
-changed first matrix 20000 "Ctrl+2 does not show the Matrix view"
+until_so "dragging a node changes nothing" far dragged 3000 undone
+seen=(dragged)
+for view in 3 4 5 6 2; do
+    keys "ctrl+$view"
+    until_so "Ctrl+$view does not show another view" far "view-$view" 20000 "${seen[@]}"
+    seen+=("view-$view")
+done
 xdotool mousemove --window "$window" 400 500
-changed matrix hovered 200 "the pointer does nothing"
+until_so "the pointer does nothing" far hovered 200 view-2
 for size in '300 200' '200 150' '1400 900'; do
+    # shellcheck disable=SC2086
     xdotool windowsize "$window" $size
-    sleep 0.6
+    until_so "the window does not become $size" has_size "$size"
+    until_so "nothing is drawn at $size" shows resized
 done
 closed
 
 start wgpu
-changed first again 20000 "the explorer forgot that the Matrix view was in front"
+until_so "the explorer forgot that the Matrix view was in front" far again 20000 first
 closed
-echo "window: started, driven, closed and remembered"
+
+# The device is taken away once the window has drawn: another window goes on where it was, and says so.
+start wgpu --lose-device
+before=$window
+until_so "no window after the graphics device was lost" finds_window
+until_so "an empty window after the graphics device was lost" shows lost
+focus
+until_so "what was shown is lost with the device" far other 20000 first
+closed
+if [ -n "$pictures" ]; then mkdir -p "$pictures" && cp "$folder"/*.png "$pictures/"; fi
+echo "window: started, driven, closed and remembered; a lost device lost nothing"

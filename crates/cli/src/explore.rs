@@ -19,7 +19,7 @@ pub(crate) struct Args {
     /// Read q, k and v of the Matrix view from a .safetensors, .npz or .npy file
     #[arg(long, value_name = "FILE")]
     open: Option<PathBuf>,
-    /// The view in front: operator, matrix, ...
+    /// The view in front: operator, matrix, sweeps, precision, theorems or speed
     #[arg(long, value_name = "NAME")]
     view: Option<String>,
     /// What draws the window
@@ -37,6 +37,9 @@ pub(crate) struct Args {
     /// Colours: system, light or dark; by default as remembered, in a screenshot light
     #[arg(long, value_name = "NAME", value_parser = theme)]
     theme: Option<Mode>,
+    /// Destroy the graphics device after some frames, to see that the explorer goes on
+    #[arg(long, hide = true)]
+    lose_device: bool,
 }
 
 const ABOUT: &str = "\
@@ -44,7 +47,8 @@ Opens the explorer: continuous attention understood by touching it.
 
 The Operator view shows one row of attention: drag its scores and see the integrand, the hats whose areas
 are the weights, the bias and its Taylor series, every number in f32, f64 and as proven. The Matrix view
-shows the attention map of a head. docs/explorer.md is a tour. What is shown is remembered between starts
+shows the attention map of a head, Sweeps moves one input and draws what follows, Precision has the errors of
+an engine, Theorems runs the derivation, Speed times the engines here. docs/explorer.md is a tour. What is shown is remembered between starts
 and can be shared as a line of text.
 
 Without a display, --screenshot draws the same first screen on the processor: it needs no driver.";
@@ -89,8 +93,13 @@ fn scale(text: &str) -> Result<f32, String> {
 /// # Errors
 /// A share string, file or view that is none; no window; the file of the screenshot.
 pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
-    let options =
-        Options { state: args.state.clone(), open: args.open.clone(), view: args.view.clone(), mode: args.theme };
+    let options = Options {
+        state: args.state.clone(),
+        open: args.open.clone(),
+        view: args.view.clone(),
+        mode: args.theme,
+        lose_device: args.lose_device,
+    };
     match &args.screenshot {
         None => run::window(&options, args.renderer).map_err(refusal)?,
         Some(path) => {

@@ -166,6 +166,9 @@ pub fn measure(folder: &Path) -> Result<Vec<Measure>, RunError> {
     Ok(measures)
 }
 
+/// A result that takes longer is none.
+const LONGEST_RESULT: Duration = Duration::from_secs(20);
+
 fn button(pos: Pos2, pressed: bool) -> egui::Event {
     let modifiers = egui::Modifiers::NONE;
     egui::Event::PointerButton { pos, button: egui::PointerButton::Primary, pressed, modifiers }
@@ -187,13 +190,13 @@ fn drag(app: &mut Explorer, headless: &mut Headless) -> Result<(Vec<f64>, Vec<f6
         let frame = headless.frame(|ui| show(app, ui));
         frames.push(1e3 * (frame.ui + frame.tessellation));
         if step % 10 == 0 {
-            // As a window would: a frame whenever there is news.
-            while !app.is_idle() || headless.ctx.has_requested_repaint() {
-                app.settle(Duration::from_millis(1));
-                headless.frame(|ui| show(app, ui));
-                if began.elapsed() > Duration::from_secs(5) {
-                    break;
+            // Until a frame has shown the last result and asked for nothing more. Repaints that are asked for later, as for a hint
+            // that appears over a pointer at rest, are none of it.
+            while !app.is_idle() {
+                if !app.settle(LONGEST_RESULT) {
+                    return Err(RunError::Late(LONGEST_RESULT));
                 }
+                headless.frame(|ui| show(app, ui));
             }
             results.push(1e3 * began.elapsed().as_secs_f64());
         } else {

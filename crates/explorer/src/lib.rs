@@ -9,7 +9,7 @@
 //!   palette. An [`Edit`](logic::command::Edit) changes the state and keeps it valid;
 //! - **document, history**: the state with each panel's settings, which undo goes back over. A step is taken when the pointer
 //!   is up, so that a drag is one step;
-//! - **worker** ([`logic::worker`]): two threads, results in named **slots**. The newest request of a slot wins, the last
+//! - **worker** ([`logic::worker`]): threads beside the frame, results in named **slots**. The newest request of a slot wins, the last
 //!   result stays and is shown dimmed;
 //! - **panel** ([`ui::View`]): reads [`ui::Shared`], draws, sends [`ui::Commands`].
 //!

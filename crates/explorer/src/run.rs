@@ -5,9 +5,9 @@ use crate::logic::document::{Mode, Session};
 use crate::logic::share::{self, ShareError};
 use crate::ui::raster::{Headless, Picture};
 use crate::ui::{Commands, Explorer};
-use eframe::egui;
+use eframe::{egui, wgpu};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 /// What draws the window.
@@ -31,6 +31,8 @@ pub struct Options {
     pub view: Option<String>,
     /// light or dark, in place of what was remembered
     pub mode: Option<Mode>,
+    /// whether the window's graphics device is destroyed once it has drawn, to see that nothing is lost with it
+    pub lose_device: bool,
 }
 
 /// Why the explorer did not run.
@@ -95,10 +97,51 @@ const SESSION: &str = "contattn.session";
 struct Window {
     explorer: Explorer,
     first: Option<Commands>,
+    device: Device,
+    /// destroy the device in so many frames
+    lose_device: Option<u32>,
+}
+
+/// What is known of the device that draws a window.
+#[derive(Clone, Default)]
+struct Device {
+    /// why it was lost, told by its own thread
+    lost: Arc<Mutex<Option<String>>>,
+    /// what the window showed then, for the next one
+    left: Arc<Mutex<Option<(Session, String)>>>,
+}
+
+impl Device {
+    fn watch(&self, device: &wgpu::Device, ctx: &egui::Context) {
+        let (lost, ctx) = (self.lost.clone(), ctx.clone());
+        device.set_device_lost_callback(move |_, why| {
+            *locked(&lost) = Some(why);
+            ctx.request_repaint();
+        });
+        // An error is told and the frame is wrong; by itself wgpu would end the program.
+        let lost = self.lost.clone();
+        device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
+            locked(&lost).get_or_insert_with(|| error.to_string());
+        }));
+    }
+
+    fn is_lost(&self) -> bool {
+        locked(&self.lost).is_some()
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 impl eframe::App for Window {
-    fn logic(&mut self, ctx: &egui::Context, _: &mut eframe::Frame) {
+    fn logic(&mut self, ctx: &egui::Context, frame: &mut eframe::Frame) {
+        if let Some(why) = locked(&self.device.lost).clone() {
+            // Another window goes on from here.
+            *locked(&self.device.left) = Some((self.explorer.session(), why));
+            ctx.send_viewport_cmd(egui::ViewportCommand::Close);
+            return;
+        }
         if let Some(commands) = self.first.take() {
             self.explorer.run(ctx, commands);
         }
@@ -106,10 +149,21 @@ impl eframe::App for Window {
         if self.explorer.wants_to_quit() {
             ctx.send_viewport_cmd(egui::ViewportCommand::Close);
         }
+        if let Some(frames) = &mut self.lose_device {
+            *frames = frames.saturating_sub(1);
+            ctx.request_repaint();
+            if let (0, Some(render)) = (*frames, frame.wgpu_render_state()) {
+                self.lose_device = None;
+                render.device.destroy();
+            }
+        }
     }
 
     fn ui(&mut self, ui: &mut egui::Ui, _: &mut eframe::Frame) {
-        self.explorer.ui(ui);
+        // A device that is lost takes no buffers.
+        if !self.device.is_lost() {
+            self.explorer.ui(ui);
+        }
     }
 
     fn save(&mut self, storage: &mut dyn eframe::Storage) {
@@ -150,8 +204,43 @@ pub fn window(options: &Options, renderer: Renderer) -> Result<(), RunError> {
     {
         return Err(RunError::Window("neither DISPLAY nor WAYLAND_DISPLAY is set".to_owned()));
     }
-    let mut first = first_commands(options)?;
+    let first = first_commands(options)?;
     let given = options.state.as_deref().map(share::decode).transpose()?;
+    let lose_device = options.lose_device.then_some(FRAMES_BEFORE_LOSS);
+    let device = Device::default();
+    let outcome = open(renderer, given, first, device.clone(), lose_device);
+    let left = locked(&device.left).take();
+    if let Some((session, why)) = left {
+        let mut told = Commands::default();
+        let what = format!("The graphics device was lost ({why})");
+        told.send(Command::Notice { what, advice: "drawing goes on with OpenGL; nothing else was lost".to_owned() });
+        return open(Renderer::Glow, Some(session), told, Device::default(), None);
+    }
+    match outcome {
+        // A driver of Vulkan, Metal or Direct3D that cannot open a window says nothing about OpenGL.
+        Err(RunError::Window(why)) if renderer == Renderer::Wgpu => {
+            let mut commands = first_commands(options)?;
+            let advice = "drawing goes on with OpenGL; `--renderer glow` begins with it".to_owned();
+            commands.send(Command::Notice { what: format!("No window could be opened as usual: {why}"), advice });
+            let given = options.state.as_deref().map(share::decode).transpose()?;
+            let again = open(Renderer::Glow, given, commands, Device::default(), None);
+            again.map_err(|error| RunError::Window(format!("{why}; with OpenGL: {error}")))
+        }
+        outcome => outcome,
+    }
+}
+
+/// So many frames are drawn before a device is destroyed that is to be.
+const FRAMES_BEFORE_LOSS: u32 = 30;
+
+/// Opens a window with one renderer and returns when it is closed.
+fn open(
+    renderer: Renderer,
+    given: Option<Session>,
+    mut first: Commands,
+    device: Device,
+    lose_device: Option<u32>,
+) -> Result<(), RunError> {
     let native = eframe::NativeOptions {
         viewport: egui::ViewportBuilder::default()
             .with_app_id("contattn")
@@ -174,8 +263,11 @@ pub fn window(options: &Options, renderer: Renderer) -> Result<(), RunError> {
         if let Some(what) = told {
             first.send(Command::Notice { what, advice: "everything is as at first".to_owned() });
         }
+        if let Some(render) = &creation.wgpu_render_state {
+            device.watch(&render.device, &ctx);
+        }
         let explorer = Explorer::new(session, Arc::new(move || ctx.request_repaint()));
-        Ok(Box::new(Window { explorer, first: Some(first) }) as Box<dyn eframe::App>)
+        Ok(Box::new(Window { explorer, first: Some(first), device, lose_device }) as Box<dyn eframe::App>)
     };
     eframe::run_native("contattn", native, Box::new(create)).map_err(|error| RunError::Window(error.to_string()))
 }

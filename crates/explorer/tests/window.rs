@@ -10,6 +10,5 @@ mod window {
     mod operator;
     mod pictures;
     mod share;
-    #[cfg(feature = "views")]
     mod views;
 }

@@ -50,6 +50,12 @@ impl Axis {
         self
     }
 
+    /// About `count` round numbers between the ends of an axis whose range is given, those that charts name.
+    pub fn ticks(&self, count: usize) -> Vec<f64> {
+        let (ticks, _) = self.fitted(std::iter::empty()).ticks(count);
+        ticks.into_iter().filter(|tick| !tick.label.is_empty()).map(|tick| tick.at).collect()
+    }
+
     /// The axis with its ends fixed, given the data that it has to hold.
     pub(crate) fn fitted(&self, data: impl Iterator<Item = f64>) -> Span {
         let usable = |x: f64| x.is_finite() && (self.scale == Scale::Linear || x > 0.0);
@@ -304,6 +310,12 @@ mod tests {
                 ticks.iter().map(|t| &t.label).filter(|l| !l.is_empty()).collect();
             assert!(named.len() >= 2, "{span:?}: {ticks:?}");
         }
+    }
+
+    #[test]
+    fn ticks_alone_are_those_with_names() {
+        assert_eq!(Axis::new("x").range(0.0, 10.0).ticks(5), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
+        assert_eq!(Axis::log("x").range(0.1, 100.0).ticks(5), [0.1, 1.0, 10.0, 100.0]);
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub use layer::{Data, Ink, Layer, Marker};
 pub use panels::Panels;
 pub use picture::{Anchor, Paint, Picture, Point, Shape};
 pub use sheet::{Group, Sheet};
-pub use table::{Row, csv};
+pub use table::{Row, csv, records};
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -35,15 +35,41 @@ const COLUMNS: [&str; 10] = ["panel", "series", "kind", "x", "y", "low", "high",
 /// # Errors
 /// [`FigureError::Encoding`] where the writer fails.
 pub fn csv(figure: &dyn Figure) -> Result<String, FigureError> {
+    let number = |x: Option<f64>| x.map(|x| format!("{x:?}")).unwrap_or_default();
+    let lines = figure.rows().into_iter().map(|row| {
+        let [x, y, low, high, value] = [row.x, row.y, row.low, row.high, row.value].map(number);
+        [row.panel, row.series, row.kind.to_owned(), x, y, low, high, value, row.x_name, row.y_name]
+    });
+    records(COLUMNS, lines)
+}
+
+/// A table as CSV (RFC 4180, lines end with a line feed): a header, then lines of as many fields.
+///
+/// # Errors
+/// [`FigureError::Encoding`] where a line has more or fewer fields than the header.
+pub fn records<H, L, F>(header: H, lines: impl IntoIterator<Item = L>) -> Result<String, FigureError>
+where
+    H: IntoIterator<Item: AsRef<[u8]>>,
+    L: IntoIterator<Item = F>,
+    F: AsRef<[u8]>,
+{
     let failed = |error: &dyn std::fmt::Display| FigureError::Encoding(error.to_string());
     let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(COLUMNS).map_err(|e| failed(&e))?;
-    for row in figure.rows() {
-        let number = |x: Option<f64>| x.map(|x| format!("{x:?}")).unwrap_or_default();
-        let [x, y, low, high, value] = [row.x, row.y, row.low, row.high, row.value].map(number);
-        let fields = [&row.panel, &row.series, row.kind, &x, &y, &low, &high, &value, &row.x_name, &row.y_name];
-        writer.write_record(fields).map_err(|e| failed(&e))?;
+    writer.write_record(header).map_err(|e| failed(&e))?;
+    for line in lines {
+        writer.write_record(line).map_err(|e| failed(&e))?;
     }
     let bytes = writer.into_inner().map_err(|e| failed(&e))?;
     String::from_utf8(bytes).map_err(|e| failed(&e))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_have_the_fields_of_their_header() {
+        assert_eq!(records(["a", "b"], [["1", "x, y"], ["2", ""]]).unwrap(), "a,b\n1,\"x, y\"\n2,\n");
+        assert!(records(["a", "b"], [["1"]]).is_err());
+    }
 }

@@ -65,7 +65,7 @@ mod timeline;
 mod uploaded;
 mod work;
 
-#[cfg(all(test, feature = "long-tests"))]
+#[cfg(test)]
 mod tests;
 
 pub use adapter::{Adapter, Choice, HOW_TO_GET_ONE, Kind, Limits, adapters};

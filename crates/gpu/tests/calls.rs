@@ -138,4 +138,10 @@ fn a_device_is_shared() {
     let problem = sample.problem(SinkKind::Zeros, sample.spec()).unwrap();
     let found = shared.forward(&problem, &Request::default(), &Unattended).unwrap();
     assert!(found == own.forward(&problem, &Request::default(), &Unattended).unwrap());
+    // Lost by whoever opened it: an error, again and again, since it is not this engine's to open.
+    device.destroy();
+    for _ in 0..2 {
+        let lost = shared.forward(&problem, &Request::default(), &Unattended).map(|_| ());
+        assert!(matches!(lost, Err(EngineError::Device { .. })), "{lost:?}");
+    }
 }

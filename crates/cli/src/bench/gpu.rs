@@ -1,16 +1,17 @@
 //! `contattn bench gpu`.
 
+use super::cpu::median;
 use crate::context::Context;
 use crate::devices;
 use crate::exit::Exit;
 use crate::print;
 use crate::refusal::Refusal;
 use contattn_core::{
-    Dtype, Engine, Family, Layout, Open, Problem, Request, Rule, Sample, Shape, SinkKind, Spec, Tensor, TensorName,
+    Dtype, Engine, Family, Layout, Monitor, Open, Request, Rule, Sample, Shape, SinkKind, Spec, Tensor, TensorName,
     Upstream, Window,
 };
 use contattn_cpu::Tiled;
-use contattn_gpu::{Gpu, Options, Uploaded, Variant};
+use contattn_gpu::{Gpu, Options, Variant};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -32,6 +33,9 @@ pub(super) struct Args {
     /// Heads [default: 16; with software Vulkan 1]
     #[arg(long, value_name = "H", value_parser = clap::value_parser!(u32).range(1..=1024))]
     heads: Option<u32>,
+    /// Seconds for all measurements together; each case has its share, and what they do not suffice for is left out and named
+    #[arg(long, value_name = "S", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    seconds: u32,
     /// Write the figures to a file as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -45,14 +49,15 @@ the same adapter and with the same kernels; a difference ends the run with exit 
 length and width, full and causal, and for each variant of the kernels that the adapter can run: the
 time of softmax (rule step, unit durations) and of continuous attention (rule linear), operations and
 bytes a second, the fraction of the rate of a shader that only multiplies and adds, and the ratio of
-the two. Times are those of the device where it takes time stamps, else from submission to the last
-byte.
+the two. The two take turns; times are medians, the ratio is the median of those within a round. Times
+are those of the device where it takes time stamps, else from submission to the last byte.
 
-On software Vulkan the figures say nothing about a card.";
+A ratio counts where the softmax shader itself reaches a quarter of the rate of multiply-adds: against a
+slow softmax shader a good one means nothing. On software Vulkan the figures say nothing about a card.";
 
 const EXAMPLES: &str = "\
 Examples:
-  $ contattn bench gpu --adapter software --length 64 --head-dim 16 --json bench.json";
+  $ contattn bench gpu --adapter software --length 64 --head-dim 16 --seconds 2 --json bench.json";
 
 /// Time of one shader.
 #[derive(Debug, Serialize)]
@@ -74,6 +79,9 @@ struct Figure {
     softmax_of_peak: f64,
     /// the continuous shader's speed over the softmax shader's
     ratio: f64,
+    /// whether the softmax shader is fast enough for the ratio to mean something
+    counts: bool,
+    rounds: usize,
     on_device: bool,
 }
 
@@ -135,15 +143,35 @@ pub(super) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     for engine in &engines {
         check(engine, &widths, &mut report, context)?;
     }
+    let began = Instant::now();
+    let seconds = Duration::from_secs(args.seconds.into());
+    // Of two windows, two passes.
+    let count = lengths.len() * widths.len() * engines.len() * 4;
+    let limit = (seconds / u32::try_from(count)?).min(LONGEST_MEASUREMENT);
+    let mut left_out = 0;
+    let progress = context.monitor_of("gpu kernels", "cases");
+    let cases = (count / 2) as u64;
+    let mut done = 0;
     for &length in &lengths {
         for &width in &widths {
             for window in [Window::full(), Window::causal()] {
                 for engine in &engines {
-                    measure(engine, (length, width, heads), &window, &mut report, context)?;
+                    if began.elapsed() < seconds {
+                        measure(engine, (length, width, heads), &window, limit, &mut report, context)?;
+                    } else {
+                        left_out += 1;
+                    }
+                    done += 1;
+                    progress.progress(done, cases);
                 }
             }
         }
     }
+    drop(progress);
+    if left_out > 0 {
+        report.notes.push(format!("{left_out} cases were left out after {} seconds", args.seconds));
+    }
+    report.notes.push(summary(&report));
     if let Some(path) = &args.json {
         let text = serde_json::to_string_pretty(&report)? + "\n";
         context.commit(|| Ok(contattn_core::file::write_bytes(path, text.as_bytes())?))?;
@@ -157,6 +185,11 @@ fn sample(length: usize, width: usize, heads: usize) -> anyhow::Result<Sample> {
         Shape { batch: 1, heads, kv_heads: heads, queries: length, keys: length, head_dim: width, value_dim: width };
     Ok(Family::Gauss.sample(shape, Dtype::F32, 1)?)
 }
+
+/// What the softmax shader has to reach of the rate of multiply-adds for a ratio to it to count.
+const OF_PEAK: f64 = 0.25;
+/// Of one pass of one case, both shaders.
+const LONGEST_MEASUREMENT: Duration = Duration::from_millis(2500);
 
 /// The rule of a shader with its sink: softmax has none.
 const SHADERS: [(Rule, SinkKind); 2] = [(Rule::Step, SinkKind::Absent), (Rule::Linear, SinkKind::Zeros)];
@@ -215,6 +248,7 @@ fn measure(
     engine: &Gpu,
     (length, width, heads): (usize, usize, usize),
     window: &Window,
+    limit: Duration,
     report: &mut Report,
     context: &Context,
 ) -> anyhow::Result<()> {
@@ -223,15 +257,28 @@ fn measure(
     let pairs = heads as f64 * if causal { (length * (length + 1) / 2) as f64 } else { (length * length) as f64 };
     // q, k, v, o once each; backward reads these and g, and writes dq, dk, dv.
     let tensor = (4 * heads * length * width) as f64;
+    let problems =
+        SHADERS.map(|(rule, sink)| sample.problem(sink, Spec { rule, window: window.clone(), ..Spec::default() }));
+    let [softmax, continuous] = problems;
+    let problems = [softmax?, continuous?];
+    let uploaded = [engine.upload(&problems[0])?, engine.upload(&problems[1])?];
+    let g = sample.v.view(TensorName::UpstreamOutput, Layout::Bhsd)?;
+    let upstreams = [Upstream::new(&problems[0], g, None)?, Upstream::new(&problems[1], g, None)?];
     for (pass, products, tensors) in [("forward", 2.0, 4.0), ("backward", 5.0, 8.0)] {
-        let mut times = [(0.0, true); 2];
-        for (time, (rule, sink)) in times.iter_mut().zip(SHADERS) {
-            let problem = sample.problem(sink, Spec { rule, window: window.clone(), ..Spec::default() })?;
-            let uploaded = engine.upload(&problem)?;
-            *time = best(&uploaded, &problem, &sample, pass == "backward", report.software, context)?;
-        }
-        let [(softmax, _), (continuous, on_device)] = times;
+        // The backward pass alone is timed: the forward pass lies behind it.
+        let time = |shader: usize| -> anyhow::Result<(f64, bool)> {
+            context.go_on()?;
+            let start = Instant::now();
+            let seconds = if pass == "backward" {
+                uploaded[shader].pull(&upstreams[shader], Dtype::F32)?.wait()?.seconds
+            } else {
+                uploaded[shader].attend(Dtype::F32)?.wait()?.seconds
+            };
+            Ok((seconds.unwrap_or_else(|| start.elapsed().as_secs_f64()), seconds.is_some()))
+        };
+        let Rounds { softmax, continuous, ratio, on_device, rounds } = in_turn(time, limit)?;
         let flops = 2.0 * products * pairs * width as f64;
+        let softmax_of_peak = flops / softmax / report.peak_flops;
         report.figures.push(Figure {
             variant: engine.variant().name(),
             length,
@@ -244,44 +291,66 @@ fn measure(
             softmax_flops: flops / softmax,
             continuous_flops: flops / continuous,
             continuous_bytes: tensors * tensor / continuous,
-            softmax_of_peak: flops / softmax / report.peak_flops,
-            ratio: softmax / continuous,
+            softmax_of_peak,
+            ratio,
+            counts: !report.software && softmax_of_peak >= OF_PEAK,
+            rounds,
             on_device,
         });
     }
     Ok(())
 }
 
-/// Seconds of the fastest of several runs, and whether the device itself took the time.
-fn best(
-    uploaded: &Uploaded,
-    problem: &Problem<'_>,
-    sample: &Sample,
-    backward: bool,
-    software: bool,
-    context: &Context,
-) -> anyhow::Result<(f64, bool)> {
-    let g = sample.v.view(TensorName::UpstreamOutput, Layout::Bhsd)?;
-    let upstream = Upstream::new(problem, g, None)?;
-    // The backward pass alone is timed: the forward pass lies behind it.
-    uploaded.attend(Dtype::F32)?.wait()?;
-    let (mut best, mut on_device) = (f64::INFINITY, false);
-    let (began, limit) = (Instant::now(), Duration::from_millis(if software { 500 } else { 1500 }));
-    for run in 0..30 {
-        context.go_on()?;
-        let start = Instant::now();
-        let seconds = if backward {
-            uploaded.pull(&upstream, Dtype::F32)?.wait()?.seconds
-        } else {
-            uploaded.attend(Dtype::F32)?.wait()?.seconds
-        };
-        on_device = seconds.is_some();
-        best = best.min(seconds.unwrap_or_else(|| start.elapsed().as_secs_f64()));
-        if run >= 2 && began.elapsed() > limit {
+/// Medians of rounds in which both shaders take turns.
+struct Rounds {
+    softmax: f64,
+    continuous: f64,
+    ratio: f64,
+    on_device: bool,
+    rounds: usize,
+}
+
+/// Times shader 0 and shader 1 in turn; the first round is for warming up, and what is first in one is last in the next.
+fn in_turn(time: impl Fn(usize) -> anyhow::Result<(f64, bool)>, limit: Duration) -> anyhow::Result<Rounds> {
+    let (mut times, mut on_device) = (Vec::new(), true);
+    let began = Instant::now();
+    for round in 0..=40 {
+        let mut pair = [0.0; 2];
+        for shader in if round % 2 == 0 { [0, 1] } else { [1, 0] } {
+            let (seconds, stamped) = time(shader)?;
+            pair[shader] = seconds;
+            on_device &= stamped;
+        }
+        if round > 0 {
+            times.push(pair);
+        }
+        if times.len() >= 3 && began.elapsed() > limit {
             break;
         }
     }
-    Ok((best, on_device))
+    Ok(Rounds {
+        softmax: median(times.iter().map(|pair| pair[0])),
+        continuous: median(times.iter().map(|pair| pair[1])),
+        ratio: median(times.iter().map(|pair| pair[0] / pair[1])),
+        on_device,
+        rounds: times.len(),
+    })
+}
+
+/// The lowest forward ratio of each variant, of those that count.
+fn summary(report: &Report) -> String {
+    let mut parts = Vec::new();
+    for variant in Variant::ALL {
+        let of_variant = || report.figures.iter().filter(|f| f.variant == variant.name() && f.pass == "forward");
+        let (all, lowest) = (of_variant().count(), of_variant().filter(|f| f.counts).map(|f| f.ratio).reduce(f64::min));
+        let count = of_variant().filter(|f| f.counts).count();
+        parts.extend(match lowest {
+            _ if all == 0 => None,
+            Some(lowest) => Some(format!("{} {lowest:.3} ({count} of {all} count)", variant.name())),
+            None => Some(format!("{} none of {all} counts", variant.name())),
+        });
+    }
+    format!("lowest forward ratio: {}", parts.join(", "))
 }
 
 fn table(report: &Report) -> String {
@@ -323,11 +392,19 @@ fn table(report: &Report) -> String {
             f.continuous_bytes / 1e9,
             100.0 * f.softmax_of_peak,
             f.ratio,
-            if f.on_device { "" } else { " *" }
+            match (f.counts, f.on_device) {
+                (true, true) => "",
+                (true, false) => " *",
+                (false, true) => " -",
+                (false, false) => " -*",
+            }
         );
     }
     if report.figures.iter().any(|f| !f.on_device) {
         text += "* from submission to the last byte: the device takes no time stamps\n";
+    }
+    if report.figures.iter().any(|f| !f.counts) {
+        text += "- does not count: software, or the softmax shader is below a quarter of the rate of multiply-adds\n";
     }
     text += "of peak: the softmax shader's rate over that of multiply-adds alone; ratio: time of softmax over that of linear\n";
     for note in &report.notes {

@@ -74,6 +74,10 @@ fn every_example_runs() {
     let desk = desk();
     let mut count = 0;
     for subcommand in SUBCOMMANDS.iter().chain(NESTED) {
+        #[cfg(feature = "gpu")]
+        if *subcommand == "bench gpu" && !super::gpu::software("examples of contattn bench gpu", &desk) {
+            continue;
+        }
         let help = desk.ok(&format!("{subcommand} --help"));
         assert_eq!(help, desk.ok(&format!("help {subcommand}")));
         for example in examples(&help) {

@@ -1,11 +1,12 @@
 //! The engine gpu: adapters, the engine on software Vulkan, and what is said where there is none.
 
 use super::desk::{Desk, close, numbers};
+use serde_json::{Value, json};
 use std::io::Write;
 
 /// Whether the tests of a name can run here; a line says so where they cannot.
-fn software(test: &str, desk: &Desk) -> bool {
-    let document: serde_json::Value = serde_json::from_str(&desk.ok("devices --json")).unwrap();
+pub(super) fn software(test: &str, desk: &Desk) -> bool {
+    let document: Value = serde_json::from_str(&desk.ok("devices --json")).unwrap();
     let there = document.as_array().unwrap().iter().any(|adapter| adapter["kind"] == "software");
     if !there {
         let _ = writeln!(std::io::stderr(), "skipped: {test}: no GPU adapter");
@@ -51,6 +52,55 @@ fn it_attends_as_the_plain_engine_does() {
     close(&desk.numbers("d.npy"), &desk.numbers("b.npy"), 3e-6);
     desk.refuses(3, &format!("attend {files} --engine gpu --adapter nonesuch"), &["nonesuch", "there are"]);
     desk.refuses(2, &format!("attend {files} --engine gpu --rule taylor:1"), &["taylor:1"]);
+}
+
+/// Softmax and continuous attention side by side; on software no ratio counts, and it says so.
+#[test]
+fn it_is_measured_after_it_was_checked() {
+    let desk = desk();
+    if !software("contattn bench gpu", &desk) {
+        return;
+    }
+    let text =
+        desk.ok("bench gpu --adapter software --length 40,33 --head-dim 5 --heads 2 --seconds 1 --json bench.json");
+    for said in ["multiply-adds alone", "checked against", "GFLOP/s", "GB/s", "ratio", "prove nothing about a card"] {
+        assert!(text.contains(said), "{said:?} is not in\n{text}");
+    }
+    let document: Value = serde_json::from_slice(&std::fs::read(desk.path().join("bench.json")).unwrap()).unwrap();
+    assert_eq!((&document["command"], &document["software"]), (&json!("bench gpu"), &json!(true)));
+    let number = |of: &Value, name: &str| of[name].as_f64().unwrap_or(f64::NAN);
+    assert!(number(&document, "peak_flops") > 0.0 && number(&document, "checked") >= 40.0);
+    assert!((0.0..2e-5).contains(&number(&document, "largest_difference")));
+    let figures = document["figures"].as_array().unwrap();
+    // Two lengths, two windows, two passes for each variant, unless time ran out, which a note says.
+    assert!(figures.len().is_multiple_of(2) && !figures.is_empty());
+    assert!(figures.len() >= 8 || text.contains("cases were left out"), "{text}");
+    for figure in figures {
+        let positive =
+            ["softmax_milliseconds", "continuous_milliseconds", "softmax_flops", "continuous_bytes", "ratio"];
+        assert!(positive.iter().all(|name| number(figure, name) > 0.0), "{figure}");
+        assert_eq!((&figure["head_dim"], &figure["heads"], &figure["counts"]), (&json!(5), &json!(2), &json!(false)));
+        assert!(number(figure, "rounds") >= 3.0);
+    }
+    // Not `Desk::refuses`, which adds --json: here it takes a file.
+    let refused = desk.run("bench gpu --adapter nonesuch");
+    assert_eq!((refused.code, &*refused.stdout), (Some(3), ""));
+    assert!(refused.stderr.contains("nonesuch"), "{}", refused.stderr);
+}
+
+/// Results of the two engines as users compare them.
+#[test]
+fn its_results_compare_with_the_references() {
+    let desk = desk();
+    if !software("contattn compare with results of the engine gpu", &desk) {
+        return;
+    }
+    let files = "--q q.npy --k k.npy --v v.npy";
+    desk.ok(&format!("attend {files} --engine plain --out plain.npy"));
+    desk.ok(&format!("attend {files} --engine gpu --adapter software --out gpu.npy"));
+    let text = desk.ok("compare gpu.npy plain.npy --rtol 0 --atol 1e-6");
+    assert!(!text.is_empty());
+    assert_eq!(desk.run("compare gpu.npy plain.npy --rtol 0 --atol 1e-12").code, Some(1));
 }
 
 #[test]

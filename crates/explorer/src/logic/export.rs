@@ -1,6 +1,6 @@
 //! What a view gives away: a table and a figure.
 
-use contattn_figure::{Figure, FigureError, png, svg};
+use contattn_figure::{Figure, FigureError, png, records, svg};
 
 /// Columns with a name each, as CSV (RFC 4180).
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -33,16 +33,11 @@ impl Table {
     }
 
     /// The table as text.
-    pub fn csv(&self) -> String {
-        let cell = |text: &String| {
-            if text.contains([',', '"', '\n', '\r']) {
-                format!("\"{}\"", text.replace('"', "\"\""))
-            } else {
-                text.clone()
-            }
-        };
-        let line = |cells: &Vec<String>| cells.iter().map(cell).collect::<Vec<_>>().join(",") + "\n";
-        std::iter::once(&self.columns).chain(&self.rows).map(line).collect()
+    ///
+    /// # Errors
+    /// As [`records`].
+    pub fn csv(&self) -> Result<String, FigureError> {
+        records(&self.columns, &self.rows)
     }
 }
 
@@ -78,7 +73,7 @@ impl Export {
         match format {
             ExportFormat::Png => (self.png)(),
             ExportFormat::Svg => (self.svg)().map(String::into_bytes),
-            ExportFormat::Csv => Ok(self.table.csv().into_bytes()),
+            ExportFormat::Csv => self.table.csv().map(String::into_bytes),
         }
     }
 }
@@ -117,7 +112,7 @@ mod tests {
         let mut table = Table::new(["token", "weight"]);
         table.push([",".to_owned(), number(0.5)]);
         table.push(["say \"x\"".to_owned()]);
-        assert_eq!(table.csv(), "token,weight\n\",\",0.5\n\"say \"\"x\"\"\",\n");
+        assert_eq!(table.csv().unwrap(), "token,weight\n\",\",0.5\n\"say \"\"x\"\"\",\n");
     }
 
     #[test]

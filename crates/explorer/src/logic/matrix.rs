@@ -9,6 +9,7 @@ use crate::logic::state::State;
 use crate::logic::worker::{Failure, Task};
 use contattn_core::{Dtype, Engine, Request, Rule, Tensor};
 use contattn_cpu::{Plain, plain::segment::shares};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -19,7 +20,7 @@ pub const STRIP: usize = 128;
 /// Bytes of strips that are kept.
 pub const BUDGET: usize = 96 << 20;
 /// Rows that are evaluated at once.
-const ROWS: usize = 32;
+const ROWS: usize = 16;
 
 /// What a map shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -304,21 +305,29 @@ impl Evaluator {
         let from = (at * STRIP * block).min(rows);
         let to = ((at + 1) * STRIP * block).min(rows);
         let texel_rows = (to - from).div_ceil(block);
-        let mut texels = vec![f32::NAN; texel_rows * texel_columns];
-        for start in (from..to).step_by(ROWS) {
-            task.check()?;
-            let end = (start + ROWS).min(to);
-            let cells = self.evaluate(quantity, start..end, task)?;
-            for (row, cells) in (start..end).zip(cells.chunks(columns)) {
-                let line = &mut texels[(row - from) / block * texel_columns..][..texel_columns];
-                for (column, &cell) in cells.iter().enumerate() {
-                    let texel = &mut line[column / block];
-                    let cell = cell as f32;
-                    if !cell.is_nan() && (texel.is_nan() || cell.abs() > texel.abs()) {
-                        *texel = cell;
+        // Parts of the strip on all cores; where the block is larger than a part, several parts fall into one row of texels.
+        let parts: Vec<(usize, Vec<f32>)> = (from..to)
+            .step_by(ROWS)
+            .collect::<Vec<usize>>()
+            .into_par_iter()
+            .map(|start| {
+                task.check()?;
+                let end = (start + ROWS).min(to);
+                let first = (start - from) / block;
+                let mut part = vec![f32::NAN; ((end - 1 - from) / block + 1 - first) * texel_columns];
+                let cells = self.evaluate(quantity, start..end, task)?;
+                for (row, cells) in (start..end).zip(cells.chunks(columns)) {
+                    let line = &mut part[((row - from) / block - first) * texel_columns..][..texel_columns];
+                    for (column, &cell) in cells.iter().enumerate() {
+                        keep_larger(&mut line[column / block], cell as f32);
                     }
                 }
-            }
+                Ok((first * texel_columns, part))
+            })
+            .collect::<Result<_, Failure>>()?;
+        let mut texels = vec![f32::NAN; texel_rows * texel_columns];
+        for (at, part) in parts {
+            texels[at..].iter_mut().zip(part).for_each(|(texel, cell)| keep_larger(texel, cell));
         }
         let finite = || texels.iter().copied().filter(|x| x.is_finite());
         Ok(Strip {
@@ -328,6 +337,13 @@ impl Evaluator {
             least_positive: finite().filter(|x| *x > 0.0).fold(f32::INFINITY, f32::min),
             texels,
         })
+    }
+}
+
+/// A texel stands for the largest of its cells that are seen.
+fn keep_larger(texel: &mut f32, cell: f32) {
+    if !cell.is_nan() && (texel.is_nan() || cell.abs() > texel.abs()) {
+        *texel = cell;
     }
 }
 
@@ -466,18 +482,20 @@ mod tests {
     #[test]
     fn peaks_survive_in_coarse_levels() {
         let n = 150;
-        for quantity in [Quantity::Weights, Quantity::Difference] {
-            let (fine, coarse) = (map(n, quantity, 0, |_| {}), map(n, quantity, 3, |_| {}));
-            let (fine, coarse) = (cells(&fine, 0), cells(&coarse, 3));
-            let across = (n + 1usize).div_ceil(8);
-            assert_eq!(coarse.len(), across * n.div_ceil(8));
+        // Blocks that are smaller than the parts of a strip, and larger ones.
+        for (quantity, level) in [(Quantity::Weights, 3), (Quantity::Difference, 3), (Quantity::Difference, 6)] {
+            let (fine, coarse) = (map(n, quantity, 0, |_| {}), map(n, quantity, level, |_| {}));
+            let (fine, coarse) = (cells(&fine, 0), cells(&coarse, level));
+            let block = 1usize << level;
+            let across = (n + 1usize).div_ceil(block);
+            assert_eq!(coarse.len(), across * n.div_ceil(block));
             let largest = |list: &[f32]| list.iter().filter(|x| !x.is_nan()).fold(0.0f32, |m, x| m.max(x.abs()));
             assert_eq!(largest(&fine), largest(&coarse));
             for (at, &texel) in coarse.iter().enumerate() {
-                let (row, column) = (at / across * 8, at % across * 8);
-                let block =
-                    (row..(row + 8).min(n)).flat_map(|r| (column..(column + 8).min(n + 1)).map(move |c| (r, c)));
-                let expected = block.map(|(r, c)| fine[r * (n + 1) + c]).filter(|x| !x.is_nan());
+                let (row, column) = (at / across * block, at % across * block);
+                let cells = (row..(row + block).min(n))
+                    .flat_map(|r| (column..(column + block).min(n + 1)).map(move |c| (r, c)));
+                let expected = cells.map(|(r, c)| fine[r * (n + 1) + c]).filter(|x| !x.is_nan());
                 let expected = expected.fold(f32::NAN, |m, x| if m.is_nan() || x.abs() > m.abs() { x } else { m });
                 assert!(texel == expected || (texel.is_nan() && expected.is_nan()), "{at}: {texel} {expected}");
             }

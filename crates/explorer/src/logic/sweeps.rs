@@ -202,7 +202,9 @@ impl Sweep {
     /// A sweep of this kind as it is if nothing else is asked.
     pub fn of(kind: Kind) -> Sweep {
         let (from, to, points) = kind.defaults();
-        Sweep { kind, from, to, points, first: 2, last: 3, part: Part::Key, rotary: false, series: Series::default() }
+        // The first screen's row has its peak at the last of these.
+        let (first, last) = if kind == Kind::Duration { (10, 11) } else { (2, 3) };
+        Sweep { kind, from, to, points, first, last, part: Part::Key, rotary: false, series: Series::default() }
     }
 
     /// The same with every setting in its range for a row of this many nodes, node 0 among them.
@@ -220,6 +222,9 @@ impl Sweep {
         (self.first, self.last) = (self.first.clamp(1, last), self.last.clamp(1, last));
         if self.kind == Kind::Duration && self.first > self.last {
             (self.first, self.last) = (self.last, self.first);
+        }
+        if self.kind == Kind::Interpolation && self.first == self.last && last > 1 {
+            self.last = if self.first > 1 { self.first - 1 } else { 2 };
         }
         self.series = self.series.within();
         self
@@ -395,5 +400,5 @@ pub(crate) const COMPARED: [(Rule, &str); 3] =
 
 const _: () = assert!(MAX_NODES > 4096, "scenes of refined rows fit into a state");
 
-#[cfg(all(test, feature = "views"))]
+#[cfg(test)]
 mod tests;

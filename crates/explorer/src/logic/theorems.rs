@@ -152,7 +152,7 @@ pub fn table(verdicts: &Verdicts) -> Table {
     table
 }
 
-#[cfg(all(test, feature = "views"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use contattn_core::Unattended;

@@ -1,4 +1,4 @@
-//! Computing off the frame: two threads, one for what must follow the pointer and one for what takes long.
+//! Computing off the frame: a thread for each [`Lane`], so that what follows the pointer never waits for what takes long.
 //!
 //! A result lives in a [`Slot`]. A request carries a key; asking again with the key that is computed already, or being
 //! computed, does nothing, and another key replaces what waits in that slot, and cancels a long job that runs: the newest
@@ -21,8 +21,14 @@ pub type Slot = &'static str;
 pub enum Lane {
     /// a few milliseconds: what follows the pointer
     Prompt,
+    /// tens of milliseconds: proofs, which follow the pointer too and must not hold up what is quicker
+    Proof,
     /// anything longer
     Long,
+}
+
+impl Lane {
+    const ALL: [Lane; 3] = [Lane::Prompt, Lane::Proof, Lane::Long];
 }
 
 /// Why a job gave no result.
@@ -175,10 +181,11 @@ struct LaneThread {
 }
 
 impl LaneThread {
-    fn start(name: &str) -> LaneThread {
+    fn start(lane: Lane) -> LaneThread {
+        let name = format!("explorer {lane:?}").to_lowercase();
         let shared = Arc::new(Shared::default());
         let queue = shared.clone();
-        let thread = std::thread::Builder::new().name(format!("explorer {name}")).spawn(move || work(&queue)).ok();
+        let thread = std::thread::Builder::new().name(name).spawn(move || work(&queue)).ok();
         LaneThread { shared, thread }
     }
 
@@ -267,8 +274,7 @@ impl Worker {
     /// Starts the threads; `wake` is called from them when there is news.
     pub fn new(wake: Wake) -> Worker {
         let (sender, reports) = channel();
-        let lanes =
-            HashMap::from([(Lane::Prompt, LaneThread::start("prompt")), (Lane::Long, LaneThread::start("long"))]);
+        let lanes = Lane::ALL.map(|lane| (lane, LaneThread::start(lane))).into();
         Worker { lanes, wake, sender, reports, entries: HashMap::new(), restarted: false, failures: Vec::new() }
     }
 
@@ -306,10 +312,9 @@ impl Worker {
             wake: self.wake.clone(),
             told: Mutex::new(None),
         };
-        let name = if lane == Lane::Prompt { "prompt" } else { "long" };
-        let thread = self.lanes.entry(lane).or_insert_with(|| LaneThread::start(name));
+        let thread = self.lanes.entry(lane).or_insert_with(|| LaneThread::start(lane));
         if !thread.is_alive() {
-            *thread = LaneThread::start(name);
+            *thread = LaneThread::start(lane);
             self.restarted = true;
         }
         let mut queue = lock(&thread.shared.queue);

@@ -14,13 +14,9 @@ pub fn all() -> Vec<Box<dyn Panel>> {
     vec![
         Box::new(operator::Operator::default()),
         Box::new(matrix::Matrix::default()),
-        #[cfg(feature = "views")]
         Box::new(sweeps::Sweeps::default()),
-        #[cfg(feature = "views")]
         Box::new(precision::Precision::default()),
-        #[cfg(feature = "views")]
         Box::new(theorems::Theorems::default()),
-        #[cfg(feature = "views")]
         Box::new(speed::Speed::default()),
     ]
 }

@@ -1,6 +1,8 @@
 //! Axes for pictures that are touched: places of numbers, ticks, a frame.
 
 use crate::ui::theme::Theme;
+use contattn_figure::Axis;
+use eframe::egui::text::{LayoutJob, TextWrapping};
 use eframe::egui::{self, Align2, FontId, Pos2, Rect, Stroke, pos2};
 
 /// A field with its two ranges.
@@ -10,6 +12,8 @@ pub struct Axes {
     pub field: Rect,
     x: (f64, f64),
     y: (f64, f64),
+    /// room on the right of the title for a control
+    reserved: f32,
 }
 
 /// Room for the labels of the y axis, and under the field.
@@ -29,22 +33,11 @@ pub fn roomy(low: f64, high: f64) -> (f64, f64) {
     (low - room, high + room)
 }
 
-/// At most about `most` round numbers in a range.
-pub fn ticks((low, high): (f64, f64), most: usize) -> Vec<f64> {
-    let span = high - low;
-    if !(span.is_finite() && span > 0.0) || most == 0 {
-        return Vec::new();
-    }
-    let rough = span / most as f64;
-    let power = 10f64.powf(rough.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0].map(|m| m * power).into_iter().find(|step| *step >= rough).unwrap_or(power);
-    // Steps below the spacing of numbers around the range would not end.
-    if step <= 0.0 || low + step == low || high + step == high {
-        return Vec::new();
-    }
-    let first = (low / step).ceil();
-    let count = ((high / step).floor() - first).max(-1.0) as usize;
-    (0..=count.min(200)).map(|i| (first + i as f64) * step).filter(|t| (low..=high).contains(t)).collect()
+/// About `count` round numbers in a range.
+fn ticks((low, high): (f64, f64), count: usize) -> Vec<f64> {
+    let ticks = Axis::new("").range(low, high).ticks(count);
+    // A range that is none has the ticks of another.
+    ticks.into_iter().filter(|tick| (low..=high).contains(tick)).collect()
 }
 
 /// A number for a tick of this step or a readout: short.
@@ -69,7 +62,14 @@ impl Axes {
         min.y = (min.y + ABOVE).min(outer.max.y - 1.0);
         max.x = (max.x - 6.0).max(min.x + 1.0);
         max.y = (max.y - BELOW).max(min.y + 1.0);
-        Axes { field: Rect::from_min_max(min, max), x, y }
+        Axes { field: Rect::from_min_max(min, max), x, y, reserved: 0.0 }
+    }
+
+    /// The same with room beside the title for a control of this width.
+    #[must_use]
+    pub fn reserving(mut self, width: f32) -> Axes {
+        self.reserved = width;
+        self
     }
 
     /// The range of x.
@@ -132,13 +132,10 @@ impl Axes {
             }
         }
         painter.rect_stroke(field, 2.0, Stroke::new(1.0, theme.faint), egui::StrokeKind::Outside);
-        painter.text(
-            pos2(field.left(), field.top() - 4.0),
-            Align2::LEFT_BOTTOM,
-            title,
-            FontId::proportional(13.0),
-            theme.ink,
-        );
+        let mut job = LayoutJob::simple_singleline(title.to_owned(), FontId::proportional(13.0), theme.ink);
+        job.wrap = TextWrapping::truncate_at_width((field.width() - self.reserved).max(0.0));
+        let galley = painter.layout_job(job);
+        painter.galley(pos2(field.left(), field.top() - 4.0 - galley.size().y), galley, theme.ink);
     }
 }
 
@@ -187,7 +184,7 @@ mod tests {
     fn ticks_are_few_and_inside() {
         for range in [(0.0, 1.0), (-3.7, 1e6), (1e12, 1e12 + 1.0), (-1e-9, 1e-9), (5.0, 5.0), (f64::NAN, 1.0)] {
             let list = ticks(range, 6);
-            assert!(list.len() <= 14 && list.iter().all(|t| (range.0..=range.1).contains(t)), "{range:?}");
+            assert!(list.len() <= 12 && list.iter().all(|t| (range.0..=range.1).contains(t)), "{range:?}");
         }
         assert_eq!(ticks((0.0, 10.0), 5), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
     }

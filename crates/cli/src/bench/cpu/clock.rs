@@ -41,7 +41,7 @@ impl Elapsed {
 }
 
 /// The number in the middle, or the mean of the two there; NaN of none.
-pub(super) fn median(numbers: impl IntoIterator<Item = f64>) -> f64 {
+pub(in crate::bench) fn median(numbers: impl IntoIterator<Item = f64>) -> f64 {
     let mut numbers: Vec<f64> = numbers.into_iter().collect();
     numbers.sort_by(f64::total_cmp);
     let middle = numbers.len() / 2;

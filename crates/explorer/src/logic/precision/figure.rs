@@ -11,10 +11,10 @@ const BINS: usize = 41;
 /// Errors counted, beside one rounding.
 pub fn histogram(errors: &Errors) -> Chart {
     let ulps: Vec<f64> = errors.errors.iter().map(|error| error.ulps).collect();
-    // Errors far out would leave one bin for all others: the middle holds nearly all of them, the rest is told.
+    // Errors far out would leave one bin for all others: the chart holds 19 of 20, and tells how many lie outside.
     let mut sizes: Vec<f64> = ulps.iter().map(|x| x.abs()).collect();
     sizes.sort_by(f64::total_cmp);
-    let most = sizes.get((sizes.len() * 99) / 100).copied().unwrap_or(0.5).max(0.5);
+    let most = sizes.get((sizes.len() * 95) / 100).copied().unwrap_or(0.5).max(0.5);
     let counted = Histogram::between(&ulps, -most, most, BINS);
     let outside: u64 = counted.outside.iter().sum();
     let mut chart = Chart::new(format!("errors of {} by {}", errors.quantity.name(), errors.engine))
@@ -32,16 +32,19 @@ pub fn histogram(errors: &Errors) -> Chart {
     chart
 }
 
-/// The largest errors along the last axis.
+/// The largest errors along the last axis. Sizes on a logarithmic axis, because a few are often far larger than the others.
 pub fn along(errors: &Errors) -> Chart {
     let most = errors.along();
-    let points = most.iter().enumerate().map(|(i, error)| (i as f64, error.unwrap_or(f64::NAN)));
+    let side = |keep: fn(f64) -> bool| {
+        let points = most.iter().enumerate().filter_map(|(i, error)| Some((i as f64, (*error)?)));
+        points.filter(|(_, error)| keep(*error)).map(|(i, error)| (i, error.abs())).collect::<Vec<_>>()
+    };
     Chart::new(format!("where they sit: the largest at each {}", errors.quantity.axis()))
         .x(Axis::new(errors.quantity.axis()).range(-0.5, errors.length as f64 - 0.5))
-        .y(Axis::new(format!("error, ulp of {}", errors.dtype)))
-        .with(Layer::points("", points).ink(Ink::Series(0)))
-        .with(Layer::horizontal("", 0.5).ink(Ink::Grey))
-        .with(Layer::horizontal("half an ulp", -0.5).ink(Ink::Grey))
+        .y(Axis::log(format!("size of the error, ulp of {}", errors.dtype)))
+        .with(Layer::points("too large", side(|error| error >= 0.0)).marked(Marker::Triangle).ink(Ink::Series(0)))
+        .with(Layer::points("too small", side(|error| error < 0.0)).ink(Ink::Series(1)))
+        .with(Layer::line("half an ulp", [(-0.5, 0.5), (errors.length as f64 - 0.5, 0.5)]).ink(Ink::Grey).dashed())
 }
 
 /// Relative errors of formulas, in f64 or in f32, with the distances that the row has.

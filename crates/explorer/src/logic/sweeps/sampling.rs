@@ -248,7 +248,7 @@ pub(super) fn state(series: &Series, n: usize, state: &State) -> Result<State, F
     Ok(State { row, sink: SinkChoice::Absent, lower, upper, ..state.clone() })
 }
 
-#[cfg(all(test, feature = "views"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use contattn_cpu::Plain;
@@ -264,20 +264,26 @@ mod tests {
         }
     }
 
-    /// With many samples every rule that knows time comes to the answer, at its own order; softmax does on even times alone.
+    /// With many samples every rule that knows time comes to the answer; softmax does on even times alone. Linear is exact for its
+    /// own curve and not for one that is smooth between the samples, so no rule is always the nearest.
     #[test]
     fn rules_converge_to_the_answer() {
         let series = Series { draws: 4, ..Series::default() };
         let swept = run(&series, &[64.0, 512.0], &Plain::<f64>::new(), &Unattended, &mut |_| ()).unwrap();
-        let last = |sampling: usize, rule: usize| swept.plots[sampling].curves[rule].y[1];
+        let errors = |sampling: usize, rule: usize| {
+            let y = &swept.plots[sampling].curves[rule].y;
+            (y[0], y[1])
+        };
         let (softmax, step, trapezoid, linear) = (0, 1, 2, 3);
         for sampling in 0..3 {
-            let most = if sampling == 0 { 1e-3 } else { 0.05 };
-            assert!(last(sampling, linear) < most && last(sampling, trapezoid) < most, "{sampling}: {swept:?}");
-            assert!(last(sampling, linear) <= last(sampling, step));
+            for rule in [step, trapezoid, linear] {
+                let (few, many) = errors(sampling, rule);
+                assert!(many < 0.15 * few, "{sampling} {rule}: {few} {many}");
+            }
         }
         for sampling in 1..3 {
-            assert!(last(sampling, softmax) > 5.0 * last(sampling, linear), "{sampling}: {swept:?}");
+            let many = |rule| errors(sampling, rule).1;
+            assert!(many(softmax) > 10.0 * many(trapezoid) && many(softmax) > 1.5 * many(linear), "{sampling}");
         }
         // Second order: 8 times as many samples, about 64 times closer.
         let y = &swept.plots[0].curves[linear].y;

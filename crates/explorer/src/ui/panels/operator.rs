@@ -125,7 +125,7 @@ impl View for Operator {
             focus..focus + 1
         };
         let key = fingerprint(&(shared.keys.row, shared.state.digits, range.start, range.end));
-        requests.ask(PROOF, Lane::Prompt, key, || {
+        requests.ask(PROOF, Lane::Proof, key, || {
             let (state, source) = (shared.state.clone(), shared.source.clone());
             Job::new(move |task| prove(&state, &source, range, task))
         });

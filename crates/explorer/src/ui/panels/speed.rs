@@ -93,7 +93,10 @@ impl Speed {
 
 /// The engines before anything is timed.
 fn available(ui: &mut egui::Ui, shared: &Shared<'_>) {
-    ui.label("Softmax and continuous attention by every engine, checked before they are timed, under what this machine could do.");
+    ui.label(
+        "Measure times softmax and continuous attention by each of these, checked before, and shows them under the roofline of \
+         this machine.",
+    );
     egui::Grid::new("available").num_columns(2).striped(true).show(ui, |ui| {
         for entry in shared.engines {
             ui.strong(entry.name);

@@ -12,6 +12,8 @@ use contattn_figure::{Axis, Chart, Layer};
 use contattn_reference::theorems::{Theorem, all};
 use eframe::egui;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::sync::OnceLock;
 
 const RUN: Slot = "theorems";
 
@@ -142,21 +144,27 @@ fn verdict_mark(ui: &mut egui::Ui, ran: Option<&Ran>, theme: &Theme) {
         Some(ran) if ran.verdict.holds => (theme.proven, "holds"),
         Some(Ran { mistake: Some(_), .. }) => (theme.wrong, "fails, as it must"),
         Some(_) => (theme.wrong, "FAILS"),
-        None => (theme.faint, "not run"),
+        None => (theme.softmax, "not run"),
     };
     ui.colored_label(color, text);
 }
 
+/// An equation in white, which takes every tint.
+fn white(id: &str) -> Option<&'static [u8]> {
+    static WHITE: OnceLock<HashMap<&str, Vec<u8>>> = OnceLock::new();
+    let draw =
+        |theorem: &Theorem| Some((theorem.id, equation(theorem.id)?.replace("currentColor", "#fff").into_bytes()));
+    let all = WHITE.get_or_init(|| all().iter().filter_map(draw).collect());
+    all.get(id).map(Vec::as_slice)
+}
+
 /// The equation in the colour of the theme's text; where it is too wide for the view, smaller.
 fn set(ui: &mut egui::Ui, theorem: &Theorem, theme: &Theme) {
-    let Some(svg) = equation(theorem.id) else {
+    let Some(svg) = white(theorem.id) else {
         ui.monospace(theorem.latex);
         return;
     };
-    let [r, g, b, _] = theme.ink.to_array();
-    let svg = svg.replace("currentColor", &format!("#{r:02x}{g:02x}{b:02x}"));
-    let mode = if theme.dark { "dark" } else { "light" };
-    let image = egui::Image::from_bytes(format!("bytes://equation-{}-{mode}.svg", theorem.id), svg.into_bytes());
+    let image = egui::Image::from_bytes(format!("bytes://equation-{}.svg", theorem.id), svg).tint(theme.ink);
     let response = ui.add(image.fit_to_original_size(1.0).max_width(ui.available_width()).alt_text(theorem.latex));
     response.accessible_name(format!("Equation of {}", theorem.id)).on_hover_text(theorem.latex);
 }

@@ -85,7 +85,7 @@ pub(super) fn weights(ui: &mut egui::Ui, rect: Rect, scene: &Scene<'_>, view: &m
     // On a logarithmic axis heights are log10 of the weights.
     let height = |w: f64| if view.log_weights { w.max(1e-320).log10() } else { w };
     let y = if view.log_weights { (least.log10().floor() - 0.5, most.log10().ceil()) } else { (0.0, 1.3 * most) };
-    let axes = Axes::new(rect, (-0.7, count as f64 - 0.3), y);
+    let axes = Axes::new(rect, (-0.7, count as f64 - 0.3), y).reserving(60.0);
     let painter = ui.painter_at(rect);
     let names = |node: f64| if (0.0..count as f64).contains(&node) { scene.name(node as usize) } else { String::new() };
     let title = if view.log_weights { "log10 of the weights" } else { "weights w" };
@@ -137,7 +137,8 @@ pub(super) fn bias(ui: &mut egui::Ui, rect: Rect, scene: &Scene<'_>, view: &mut 
     let near = |b: &f64| (low - 0.6 * span..=high + 0.6 * span).contains(b);
     let truncated = series.into_iter().flatten().copied().filter(near);
     let (low, high) = truncated.fold((low, high), |(low, high), b| (low.min(b), high.max(b)));
-    let axes = Axes::new(rect, (-0.7, count as f64 - 0.3), roomy(low, high.max(low + 0.1)));
+    let slider_width = (0.5 * rect.width()).min(190.0);
+    let axes = Axes::new(rect, (-0.7, count as f64 - 0.3), roomy(low, high.max(low + 0.1))).reserving(slider_width);
     let painter = ui.painter_at(rect);
     let names = |node: f64| if (0.0..count as f64).contains(&node) { scene.name(node as usize) } else { String::new() };
     axes.frame(&painter, theme, "bias b: weight = softmax of a + b", Some(&names));
@@ -184,9 +185,10 @@ pub(super) fn bias(ui: &mut egui::Ui, rect: Rect, scene: &Scene<'_>, view: &mut 
         FontId::proportional(11.5),
         theme.ink,
     );
-    let width = (0.5 * rect.width()).min(190.0);
-    let corner =
-        Rect::from_min_max(pos2(rect.right() - width, rect.top() - 2.0), pos2(rect.right() - 4.0, rect.top() + 18.0));
+    let corner = Rect::from_min_max(
+        pos2(rect.right() - slider_width, rect.top() - 2.0),
+        pos2(rect.right() - 4.0, rect.top() + 18.0),
+    );
     ui.scope_builder(
         egui::UiBuilder::new().max_rect(corner).layout(egui::Layout::right_to_left(egui::Align::Center)),
         |ui| {
