@@ -41,7 +41,7 @@ window: ## the explorer in a real window on a virtual display: started, driven, 
 
 test-gpu: ## the GPU kernels on software Vulkan: the suite, the golden corpus, sizes; takes long
 	@scripts/setup.sh test
-	$(CARGO) test $(LOCKED) --package contattn-gpu --features long-tests
+	$(CARGO) test $(LOCKED) --release --package contattn-gpu --features long-tests
 
 test: ## every test: unit, integration, documentation
 	@scripts/setup.sh test

@@ -12,11 +12,15 @@ pins=tests/notebooks/requirements.txt
 
 if ! grep -qs "^\"evcxr_jupyter $version " "$kernel/.crates.toml"; then
     echo "notebooks: building the kernel, evcxr_jupyter $version, into $kernel (once; some minutes)"
-    # Nearly all of it is rust-analyzer, which finds the types of a cell's variables. Cells are compiled by rustc and run by
-    # themselves, so the kernel is compiled to be built quickly.
-    CARGO_TARGET_DIR=$kernel/build CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_LTO=false \
+    # Nearly all of it is rust-analyzer, which finds the types of a cell's variables. When a kernel starts it reads the standard
+    # library: without any optimisation for a minute of the processor. Its features for editors are never called.
+    unused=()
+    for package in ra_ap_ide ra_ap_ide_assists ra_ap_ide_completion ra_ap_ide_db ra_ap_ide_diagnostics ra_ap_ide_ssr; do
+        unused+=(--config "profile.release.package.$package.opt-level=0")
+    done
+    CARGO_TARGET_DIR=$kernel/build CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_LTO=false \
         CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_DEBUG=0 \
-        cargo install --locked --quiet --root "$kernel" "evcxr_jupyter@$version"
+        cargo install --locked --quiet "${unused[@]}" --root "$kernel" "evcxr_jupyter@$version"
     rm -rf "$kernel/build"
 fi
 if ! cmp -s "$pins" "$environment/requirements.txt"; then

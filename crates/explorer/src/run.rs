@@ -2,9 +2,11 @@
 
 use crate::logic::command::Command;
 use crate::logic::document::{Mode, Session};
+use crate::logic::engines::{self, OpenGpu};
 use crate::logic::share::{self, ShareError};
 use crate::ui::raster::{Headless, Picture};
 use crate::ui::{Commands, Explorer};
+use contattn_gpu::Gpu;
 use eframe::{egui, wgpu};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -125,8 +127,12 @@ impl Device {
         }));
     }
 
-    fn is_lost(&self) -> bool {
-        locked(&self.lost).is_some()
+    /// Why the device is lost, if it is. Only a device that is asked tells that it is gone.
+    fn lost(&self, frame: &eframe::Frame) -> Option<String> {
+        if let Some(render) = frame.wgpu_render_state() {
+            let _ = render.device.poll(wgpu::PollType::Poll);
+        }
+        locked(&self.lost).clone()
     }
 }
 
@@ -136,7 +142,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl eframe::App for Window {
     fn logic(&mut self, ctx: &egui::Context, frame: &mut eframe::Frame) {
-        if let Some(why) = locked(&self.device.lost).clone() {
+        if let Some(why) = self.device.lost(frame) {
             // Another window goes on from here.
             *locked(&self.device.left) = Some((self.explorer.session(), why));
             ctx.send_viewport_cmd(egui::ViewportCommand::Close);
@@ -159,9 +165,9 @@ impl eframe::App for Window {
         }
     }
 
-    fn ui(&mut self, ui: &mut egui::Ui, _: &mut eframe::Frame) {
-        // A device that is lost takes no buffers.
-        if !self.device.is_lost() {
+    fn ui(&mut self, ui: &mut egui::Ui, frame: &mut eframe::Frame) {
+        // A device that is lost takes no buffers: what is drawn then ends the program.
+        if self.device.lost(frame).is_none() {
             self.explorer.ui(ui);
         }
     }
@@ -208,17 +214,21 @@ pub fn window(options: &Options, renderer: Renderer) -> Result<(), RunError> {
     let given = options.state.as_deref().map(share::decode).transpose()?;
     let lose_device = options.lose_device.then_some(FRAMES_BEFORE_LOSS);
     let device = Device::default();
+    if renderer == Renderer::Glow {
+        return open(renderer, given, first, device, lose_device);
+    }
     let outcome = open(renderer, given, first, device.clone(), lose_device);
     let left = locked(&device.left).take();
     if let Some((session, why)) = left {
         let mut told = Commands::default();
-        let what = format!("The graphics device was lost ({why})");
+        let why = if why.is_empty() { why } else { format!(": {why}") };
+        let what = format!("The graphics device was lost{why}");
         told.send(Command::Notice { what, advice: "drawing goes on with OpenGL; nothing else was lost".to_owned() });
         return open(Renderer::Glow, Some(session), told, Device::default(), None);
     }
     match outcome {
         // A driver of Vulkan, Metal or Direct3D that cannot open a window says nothing about OpenGL.
-        Err(RunError::Window(why)) if renderer == Renderer::Wgpu => {
+        Err(RunError::Window(why)) => {
             let mut commands = first_commands(options)?;
             let advice = "drawing goes on with OpenGL; `--renderer glow` begins with it".to_owned();
             commands.send(Command::Notice { what: format!("No window could be opened as usual: {why}"), advice });
@@ -266,7 +276,18 @@ fn open(
         if let Some(render) = &creation.wgpu_render_state {
             device.watch(&render.device, &ctx);
         }
-        let explorer = Explorer::new(session, Arc::new(move || ctx.request_repaint()));
+        // A window that draws through a device that can compute shares it.
+        let open_gpu: OpenGpu = match &creation.wgpu_render_state {
+            Some(render) => {
+                let (device, queue) = (render.device.clone(), render.queue.clone());
+                Box::new(move || {
+                    let shared = Gpu::from_device(device, queue, contattn_gpu::Options::default());
+                    shared.or_else(|_| engines::gpu_of_its_own())
+                })
+            }
+            None => Box::new(engines::gpu_of_its_own),
+        };
+        let explorer = Explorer::with_gpu(session, Arc::new(move || ctx.request_repaint()), open_gpu);
         Ok(Box::new(Window { explorer, first: Some(first), device, lose_device }) as Box<dyn eframe::App>)
     };
     eframe::run_native("contattn", native, Box::new(create)).map_err(|error| RunError::Window(error.to_string()))

@@ -1,15 +1,15 @@
 //! Mistakes planted in the kernels, each of which the common suite must catch.
 
 /// The number of the mistake that kernels of this thread make; 0 for none, as everywhere but in a test.
-#[cfg(not(all(test, feature = "long-tests")))]
+#[cfg(not(test))]
 pub(crate) const fn planted() -> usize {
     0
 }
 
-#[cfg(all(test, feature = "long-tests"))]
+#[cfg(test)]
 pub(crate) use planting::planted;
 
-#[cfg(all(test, feature = "long-tests"))]
+#[cfg(test)]
 mod planting {
     use crate::source::MISTAKES;
     use crate::{Choice, Gpu, Options, Variant};

@@ -10,8 +10,9 @@ pub(crate) fn or_skip<T>(name: &str, opened: Result<T, EngineError>) -> Option<T
     match opened {
         Ok(engine) => Some(engine),
         Err(EngineError::Unavailable { reason, .. }) => {
-            // Written so that it shows for tests that pass, too.
-            let _ = writeln!(std::io::stderr(), "skipped: {name}: no GPU adapter ({reason})");
+            // Written so that it shows for tests that pass, too, and in one piece.
+            let line = format!("skipped: {name}: no GPU adapter ({reason})\n");
+            let _ = std::io::stderr().write_all(line.as_bytes());
             None
         }
         Err(error) => panic!("{name}: {error}"),

@@ -3,6 +3,7 @@
 //! Whoever runs a notebook again must get the stored outputs, but for times and names of machines. Those are shown between the signs
 //! ‹ and ›, and nothing else is: the check of stored outputs leaves out what stands between them, and compares all the rest.
 
+use cpu_time::ProcessTime;
 use std::fmt::{self, Display};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -58,12 +59,13 @@ pub fn shortest<T>(rounds: u32, mut run: impl FnMut() -> T) -> Duration {
     (0..rounds.max(1)).map(once).min().unwrap_or_default()
 }
 
-/// The shortest of `rounds` runs for each of several inputs, which take turns, so that a disturbance meets all of them alike.
+/// The processor's time for each of several inputs: the shortest of `rounds` runs, in which they take turns, so that a disturbance
+/// meets all of them alike. What other programs do meanwhile does not count.
 pub fn shortest_in_turn<I, T>(rounds: u32, inputs: &[I], mut run: impl FnMut(&I) -> T) -> Vec<Duration> {
     let mut best = vec![Duration::MAX; inputs.len()];
     for round in 0..=rounds.max(1) {
         for (input, best) in inputs.iter().zip(&mut best) {
-            let start = Instant::now();
+            let start = ProcessTime::now();
             black_box(run(black_box(input)));
             let time = start.elapsed();
             // The first round is not counted.

@@ -261,7 +261,8 @@ mod tests {
     fn every_engine_is_timed_or_says_why() {
         let workload = Workload { n: 64, d: 16, repetitions: 3, ..Workload::default() };
         let mut seen = 0;
-        let speed = run(&workload, &engines::all(), &Unattended, &mut |_| seen += 1).unwrap();
+        let speed =
+            run(&workload, &engines::all(Box::new(engines::gpu_of_its_own)), &Unattended, &mut |_| seen += 1).unwrap();
         assert!(seen > speed.engines.len());
         for timed in &speed.engines {
             match &timed.missing {
@@ -269,9 +270,10 @@ mod tests {
                 None => {
                     assert_eq!((timed.softmax.len(), timed.linear.len()), (3, 3), "{}", timed.name);
                     assert!(timed.rate(&workload).unwrap() > 0.0 && timed.error < 1e-4);
-                    // No engine goes through the roof.
+                    // No engine goes through the roof, which is the processor's: a card has another.
                     let roof = speed.roof.unwrap();
-                    assert!(timed.rate(&workload).unwrap() < 1.5 * roof.flops, "{}", timed.name);
+                    let below = timed.rate(&workload).unwrap() < 1.5 * roof.flops;
+                    assert!(below || timed.name == "gpu", "{}", timed.name);
                 }
             }
         }
@@ -295,7 +297,7 @@ mod tests {
     fn a_cancelled_run_stops() {
         let token = contattn_core::CancelToken::default();
         token.cancel();
-        let found = run(&Workload::default(), &engines::all(), &token, &mut |_| ());
+        let found = run(&Workload::default(), &engines::all(Box::new(engines::gpu_of_its_own)), &token, &mut |_| ());
         assert!(matches!(found, Err(Failure::Cancelled)));
     }
 }

@@ -108,9 +108,9 @@ fn tinted(theme: &Theme, (r, g, b): (u8, u8, u8), opacity: f32) -> Color32 {
 
 /// Sizes of charts in rows of at most `most`, so that they fill a width.
 pub fn grid(available: Vec2, count: usize, most: usize) -> (usize, Vec2) {
-    let columns = ((available.x / 340.0) as usize).clamp(1, most.min(count).max(1));
+    let columns = ((available.x / 420.0) as usize).clamp(1, most.min(count).max(1));
     let width = available.x / columns as f32 - 8.0;
-    (columns, egui::vec2(width, (0.62 * width).clamp(190.0, 420.0)))
+    (columns, egui::vec2(width, (0.62 * width).clamp(230.0, 420.0)))
 }
 
 /// Lays out charts in rows and calls `touched` for each.

@@ -2,7 +2,7 @@
 
 use crate::logic::command::{Command, Edit, Entry, catalogue};
 use crate::logic::document::{Document, Mode, Session};
-use crate::logic::engines;
+use crate::logic::engines::{self, OpenGpu};
 use crate::logic::export::ExportFormat;
 use crate::logic::fingerprint;
 use crate::logic::history::History;
@@ -54,6 +54,11 @@ pub struct Explorer {
 impl Explorer {
     /// An explorer that shows a session; `wake` asks for a frame, from any thread.
     pub fn new(session: Session, wake: Wake) -> Explorer {
+        Explorer::with_gpu(session, wake, Box::new(engines::gpu_of_its_own))
+    }
+
+    /// The same; the engine on a GPU is opened so, on the worker.
+    pub fn with_gpu(session: Session, wake: Wake, open_gpu: OpenGpu) -> Explorer {
         let panels = crate::ui::panels::all();
         let names: Vec<(&'static str, &'static str)> =
             panels.iter().map(|panel| (panel.name(), panel.hint())).collect();
@@ -82,7 +87,7 @@ impl Explorer {
         };
         explorer.show_session(session);
         explorer.history = History::new(explorer.document());
-        explorer.worker.ask(ENGINES, Lane::Long, 0, Job::new(|_| Ok(engines::all())));
+        explorer.worker.ask(ENGINES, Lane::Long, 0, Job::new(|_| Ok(engines::all(open_gpu))));
         explorer
     }
 

@@ -10,8 +10,9 @@ pub(crate) fn open(test: &str, options: Options) -> Option<Gpu> {
     match Gpu::open(Options { adapter: Choice::Software, ..options }) {
         Ok(engine) => Some(engine),
         Err(EngineError::Unavailable { reason, .. }) => {
-            // Written so that it shows for tests that pass, too.
-            let _ = writeln!(std::io::stderr(), "skipped: {test}: no GPU adapter ({reason})");
+            // Written so that it shows for tests that pass, too, and in one piece.
+            let line = format!("skipped: {test}: no GPU adapter ({reason})\n");
+            let _ = std::io::stderr().write_all(line.as_bytes());
             None
         }
         Err(error) => panic!("{test}: {error}"),

@@ -197,10 +197,11 @@ fn both_sides(ui: &mut egui::Ui, theorem: &Theorem, ran: Option<&Ran>, theme: &T
             ));
         }
         for sides in &verdict.sides {
-            ui.label(format!("{}: {}", sides.instance, sides.what));
-            for (name, text) in [("left", &sides.left), ("right", &sides.right)] {
+            // Numbers near the smallest have hundreds of digits; what is cut off shows under the pointer.
+            ui.add(egui::Label::new(format!("{}: {}", sides.instance, sides.what)).truncate());
+            for (name, text) in [("left ", &sides.left), ("right", &sides.right)] {
                 ui.horizontal_wrapped(|ui| {
-                    ui.weak(format!("{name:>5}"));
+                    ui.weak(egui::RichText::new(name).monospace());
                     ui.monospace(text);
                 });
             }

@@ -88,7 +88,7 @@ pub(super) fn curve(ui: &mut egui::Ui, rect: Rect, view: &mut Operator, shared: 
         Drag::Value => "value v(s): drag a node, click adds, right-click removes, double-click types",
         Drag::Time => "score a(s): drag a node left or right in time",
     };
-    let names = |t: f64| token(shared, t as usize).unwrap_or_default();
+    let names = |t: f64| if t < 0.0 { String::new() } else { token(shared, t as usize).unwrap_or_default() };
     let has_tokens = row.is_unit() && token(shared, 1).is_some();
     axes.frame(&painter, theme, title, has_tokens.then_some(&names as &dyn Fn(f64) -> String));
     let inner = ui.painter_at(axes.field.expand(1.0));
