@@ -1,13 +1,18 @@
-//! `contattn phi`: the functions of a segment, to as many digits as asked for.
+//! `contattn phi`: the functions of a segment, to as many digits as asked for; `kernels` has those inside the kernels.
+
+mod kernels;
 
 use crate::context::Context;
 use crate::exit::{self, Exit};
 use crate::print;
 use crate::refusal::Refusal;
+use clap::builder::PossibleValuesParser;
+use contattn_cpu::tiled::Isa;
 use contattn_reference::Enclosure;
 use contattn_reference::decimal::{certified, parse};
 use contattn_reference::phi::{phi1, phi2, phi3, psi};
 use serde::Serialize;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Prints phi1, phi2, phi3 and psi at given numbers, every digit proven.
@@ -15,11 +20,18 @@ use std::process::ExitCode;
 #[command(long_about = ABOUT, after_long_help = format!("{EXAMPLES}\n\n{}", exit::HELP))]
 pub(crate) struct Args {
     /// Decimal numbers, taken exactly: 0.1 is one tenth
-    #[arg(value_name = "X", required = true, allow_negative_numbers = true)]
+    #[arg(value_name = "X", required_unless_present = "kernels", allow_negative_numbers = true)]
     numbers: Vec<String>,
     /// Significant digits
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     digits: u32,
+    /// Draw the errors of e^x, phi2 and psi as the tiled kernels compute them, as .png, .svg or .csv
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["numbers", "digits"])]
+    kernels: Option<PathBuf>,
+    /// Instruction set of those kernels [default: the fastest that this machine has]
+    // clap waives `requires` where what is required conflicts with something given.
+    #[arg(long, requires = "kernels", conflicts_with = "numbers", value_parser = PossibleValuesParser::new(Isa::ALL.map(Isa::name)))]
+    isa: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -40,7 +52,9 @@ Examples:
   Where expm1(x)/x, or (expm1(x) - x)/x^2, goes wrong:
     $ contattn phi 1e-16 -40 716
   A hundred digits at one tenth:
-    $ contattn phi 0.1 --digits 100";
+    $ contattn phi 0.1 --digits 100
+  Errors of the functions inside the kernels:
+    $ contattn phi --kernels errors.png";
 
 /// The functions at one number.
 #[derive(Debug, Serialize)]
@@ -58,8 +72,12 @@ const LARGEST: u64 = 1_000_000_000_000_000;
 /// Prints them.
 ///
 /// # Errors
-/// Text that is no number; a number beyond 10^15.
+/// Text that is no number; a number beyond 10^15; with `--kernels`, files and an instruction set that is not here.
 pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
+    if let Some(path) = &args.kernels {
+        kernels::run(path, args.isa.as_deref(), args.json, context)?;
+        return Ok(Exit::Success.into());
+    }
     let mut lines = Vec::with_capacity(args.numbers.len());
     for text in &args.numbers {
         context.go_on()?;

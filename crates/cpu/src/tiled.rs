@@ -5,7 +5,8 @@
 //! - `sight`, `head`, `operands`, `transpose`: what a block of queries sees, from core's domains, and where and how it reads it;
 //! - `decode`, `decoding`: few queries against many keys; `cache`: keys and values that grow;
 //! - `forward`, `backward`: the passes over tiles of keys; `gradient`: how the backward pass is split and added up;
-//! - `threads`: how blocks are shared out.
+//! - `threads`: how blocks are shared out;
+//! - `ceilings`, `functions`: what the machine could do at most, and e^x, phi2 and psi by themselves, for whoever measures.
 //!
 //! `docs/kernels.md` has the scheme as a drawing. Rows that f32 sums cannot hold (scores near the end of its range, masses of
 //! very different durations), points without duration and queries that are not finite are left to the plain engine in f32, row
@@ -21,6 +22,7 @@ mod decode;
 mod decoding;
 mod elementary;
 mod forward;
+mod functions;
 mod gradient;
 mod head;
 #[cfg(test)]
@@ -35,6 +37,7 @@ mod transpose;
 
 pub use cache::Cache;
 pub use ceilings::{Ceilings, ceilings};
+pub use functions::Function;
 pub use simd::{Isa, UnknownIsa};
 
 use crate::plain::Plain;

@@ -32,6 +32,23 @@ fn digits_of_phi() {
 }
 
 #[test]
+fn errors_of_the_functions_inside_the_kernels() {
+    let desk = Desk::new();
+    let document = desk.json("phi --kernels errors.csv --isa portable");
+    let lines = document.as_array().unwrap();
+    assert_eq!(lines.iter().map(|line| line["function"].as_str().unwrap()).collect::<Vec<_>>(), ["e^x", "phi2", "psi"]);
+    for line in lines {
+        let [largest, part] = ["largest", "of_bound"].map(|name| line[name].as_f64().unwrap());
+        // No f32 value is exact everywhere, and none may be beyond what is proven.
+        assert!(largest > 0.5 && part > 0.3 && part <= 1.0, "{line}");
+    }
+    assert!(std::fs::read_to_string(desk.path().join("errors.csv")).unwrap().contains("phi2"));
+    desk.refuses(2, "phi 1 --kernels errors.csv", &["--kernels"]);
+    desk.refuses(2, "phi 1 --isa avx2", &["--isa"]);
+    desk.refuses(2, "phi --isa avx2", &["X"]);
+}
+
+#[test]
 fn the_expansion_as_text_latex_and_json() {
     let desk = Desk::new();
     let text = desk.ok("taylor --order 3");

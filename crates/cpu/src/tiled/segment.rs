@@ -69,7 +69,7 @@ pub(crate) struct Trapezoid;
 ///
 /// Proofs: `phi2_near_approximation`, `phi2_near_rounding`, `phi2_near_evaluated`.
 #[inline(always)]
-fn phi2<S: Simd>(s: S, x: S::V) -> S::V {
+pub(super) fn phi2<S: Simd>(s: S, x: S::V) -> S::V {
     horner(s, &PHI2_NEAR, x)
 }
 
@@ -77,7 +77,7 @@ fn phi2<S: Simd>(s: S, x: S::V) -> S::V {
 ///
 /// Proofs: `psi_near_approximation`, `psi_near_rounding`, `psi_near_evaluated`.
 #[inline(always)]
-fn psi<S: Simd>(s: S, x: S::V) -> S::V {
+pub(super) fn psi<S: Simd>(s: S, x: S::V) -> S::V {
     horner(s, &PSI_NEAR, x)
 }
 
