@@ -47,9 +47,9 @@ Opens the explorer: continuous attention understood by touching it.
 
 The Operator view shows one row of attention: drag its scores and see the integrand, the hats whose areas
 are the weights, the bias and its Taylor series, every number in f32, f64 and as proven. The Matrix view
-shows the attention map of a head, Sweeps moves one input and draws what follows, Precision has the errors of
-an engine, Theorems runs the derivation, Speed times the engines here. docs/explorer.md is a tour. What is shown is remembered between starts
-and can be shared as a line of text.
+shows the attention map of a head, Sweeps moves one input and draws what follows, Precision has the errors
+of an engine, Theorems runs the derivation, Speed times the engines here. docs/explorer.md is a tour. What
+is shown is remembered between starts and can be shared as a line of text.
 
 Without a display, --screenshot draws the same first screen on the processor: it needs no driver.";
 

@@ -341,13 +341,16 @@ fn in_turn(time: impl Fn(usize) -> anyhow::Result<(f64, bool)>, limit: Duration)
 fn summary(report: &Report) -> String {
     let mut parts = Vec::new();
     for variant in Variant::ALL {
-        let of_variant = || report.figures.iter().filter(|f| f.variant == variant.name() && f.pass == "forward");
-        let (all, lowest) = (of_variant().count(), of_variant().filter(|f| f.counts).map(|f| f.ratio).reduce(f64::min));
-        let count = of_variant().filter(|f| f.counts).count();
-        parts.extend(match lowest {
-            _ if all == 0 => None,
-            Some(lowest) => Some(format!("{} {lowest:.3} ({count} of {all} count)", variant.name())),
-            None => Some(format!("{} none of {all} counts", variant.name())),
+        let name = variant.name();
+        let of_variant = || report.figures.iter().filter(|f| f.variant == name && f.pass == "forward");
+        let all = of_variant().count();
+        if all == 0 {
+            continue;
+        }
+        let ratios: Vec<f64> = of_variant().filter(|f| f.counts).map(|f| f.ratio).collect();
+        parts.push(match ratios.iter().copied().reduce(f64::min) {
+            Some(lowest) => format!("{name} {lowest:.3} ({} of {all} count)", ratios.len()),
+            None => format!("{name} none of {all} counts"),
         });
     }
     format!("lowest forward ratio: {}", parts.join(", "))

@@ -1,5 +1,6 @@
 //! The functions inside the kernels, by themselves, for whoever measures their errors.
 
+use super::coefficients::{EXP_HIGHEST, EXP_LOWEST};
 use super::elementary::exp_within;
 use super::segment::{phi2, psi};
 use super::simd::{Backend, Isa, Kernel, Simd};
@@ -32,7 +33,7 @@ impl Function {
     /// The smallest and the largest number at which kernels evaluate it.
     pub const fn domain(self) -> (f32, f32) {
         match self {
-            Function::Exp => (-87.3, 88.0),
+            Function::Exp => (EXP_LOWEST, EXP_HIGHEST),
             Function::Phi2 | Function::Psi => (-1.0, 1.0),
         }
     }
