@@ -89,8 +89,7 @@ impl Tiled {
     /// Queries in a block, and bytes of scratch that each thread needs for the forward pass.
     pub fn block_and_scratch(&self, shape: &Shape) -> (usize, usize) {
         let block = self.backend.block();
-        let width = shape.value_dim.next_multiple_of(operands::MULTIPLE);
-        (block, forward::scratch_bytes(block, shape.head_dim, width))
+        (block, forward::scratch_bytes(block, shape))
     }
 }
 
@@ -199,7 +198,7 @@ impl ForwardKernel<'_, '_> {
         let shape = self.call.problem.shape();
         let width = shape.value_dim.next_multiple_of(operands::MULTIPLE);
         let mut scratch = Scratch::new(s, shape.head_dim);
-        let group = forward::group(VECTORS * S::LANES, shape.head_dim, width);
+        let group = forward::group(VECTORS * S::LANES, &shape);
         let mut blocks: Vec<forward::Block<S>> = Vec::new();
         blocks.resize_with(group, || forward::Block::new(s, shape.head_dim, width));
         let mut rest = self.items;

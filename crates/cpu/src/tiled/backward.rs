@@ -21,10 +21,10 @@ mod segments;
 mod single;
 mod taylor;
 
-use super::forward::{ROWS, RowSum, TILE, TilePlace, Weigh, read_queries, span, tile_of};
+use super::forward::{ROWS, RowSum, TILE, TilePlace, Weigh, ahead, read_queries, span, streams, tile_of};
 use super::head::{Head, MOST_LANES, Plan};
 use super::operands::{dot_f64, is_finite, read_row};
-use super::product::{accumulate, outer, zeros};
+use super::product::{accumulate, outer, panels, zeros};
 use super::segment::Mistake;
 use super::sight::Kind;
 use super::simd::{Lanes, Simd, VECTORS};
@@ -87,7 +87,7 @@ pub(crate) struct Block<S: Simd> {
     /// Q^T and G^T, scaled by `scale` and by 1/z
     q: Vec<Lanes<S::V>>,
     g: Vec<Lanes<S::V>>,
-    /// the same, a row for each lane, padded
+    /// the same, a row for each lane, padded, in panels
     q_rows: Vec<S::V>,
     g_rows: Vec<S::V>,
     /// dQ^T, padded as keys are
@@ -181,8 +181,8 @@ pub(crate) fn open<S: Simd, R: Differentiate>(
     (block.start, block.count) = (start, known.sums.len());
     read_queries(s, head, start, block.count, &mut block.q, &mut scratch.rows, &mut block.careful);
     read_upstream(s, head, upstream, known, block, &mut scratch.rows);
-    by_rows(s, &block.q, &mut block.q_rows);
-    by_rows(s, &block.g, &mut block.g_rows);
+    panels(s, &block.q, padded(block.q.len()) / S::LANES, &mut block.q_rows);
+    panels(s, &block.g, padded(block.g.len()) / S::LANES, &mut block.g_rows);
     for lane in 0..VECTORS * S::LANES {
         let lane_or_last = lane.min(block.count - 1);
         let live = !block.careful[lane_or_last] && head.sights.rows[start + lane_or_last].kind == Kind::Curve;
@@ -202,12 +202,14 @@ pub(crate) fn pass<S: Simd, R: Differentiate>(
     scratch: &mut Scratch<S>,
     sums: &mut Gradients,
 ) {
+    let (parts, streams) = (blocks.len(), streams(VECTORS * S::LANES, &head.problem.shape()));
     let (mut first, last) = span(R::ORIGIN, blocks.iter().map(|block| &block.plan));
     while first <= last {
-        for block in blocks.iter_mut() {
+        for (part, block) in blocks.iter_mut().enumerate() {
             if let Some(place) = tile_of(&block.plan, first)
                 && !(R::makes(Mistake::SkippedTile) && place.at / TILE == 1)
             {
+                let place = TilePlace { ahead: if streams { ahead(first, last, part, parts) } else { None }, ..place };
                 <R as Differentiate>::tile(s, head, place, block, scratch, sums);
             }
         }
@@ -309,15 +311,6 @@ fn read_upstream<S: Simd>(
     }
 }
 
-/// X^T (a row for each column) as X (a padded row for each lane).
-#[inline(always)]
-fn by_rows<S: Simd>(s: S, transposed: &[Lanes<S::V>], rows: &mut [S::V]) {
-    let lanes = VECTORS * S::LANES;
-    let width = padded(transposed.len());
-    let (from, to) = (s.floats(transposed.as_flattened()), s.floats_mut(rows));
-    transpose(from, lanes, to, width, transposed.len(), lanes);
-}
-
 /// dQ, dV and dK from rows of weights and of dA, of nodes `first`...
 #[inline(always)]
 fn products<S: Simd>(
@@ -330,7 +323,7 @@ fn products<S: Simd>(
     sums: &mut Gradients,
 ) {
     let (k_width, v_width, count) = (padded(block.q.len()), padded(block.g.len()), weights.len());
-    accumulate(s, &head.store.keys, first, da, None, &mut block.dq);
+    accumulate(s, &head.store.keys, first, da, None, &mut block.dq, None);
     let dv = &mut sums.dv[(first - 1) * v_width..][..count * v_width];
     outer(s, s.floats(weights.as_flattened()), &block.g_rows, v_width / S::LANES, dv);
     let dk = &mut sums.dk[(first - 1) * k_width..][..count * k_width];

@@ -25,12 +25,13 @@ pub(crate) mod single;
 pub(crate) mod taylor;
 
 use super::head::{Head, MOST_LANES, Plan};
-use super::operands::{is_finite, largest, read_row};
-use super::product::zeros;
+use super::operands::{MULTIPLE, is_finite, largest, read_row};
+use super::product::{Ahead, zeros};
 use super::segment::Mistake;
 use super::sight::Kind;
 use super::simd::{Lanes, Simd, VECTORS};
 use super::transpose::transpose;
+use contattn_core::Shape;
 
 /// Rows of a tensor that are read before they go to lanes together: a divisor of every block.
 pub(crate) const ROWS: usize = 4;
@@ -83,6 +84,8 @@ pub(crate) struct TilePlace {
     pub(crate) height: usize,
     /// whether the block sees none after them
     pub(crate) is_last: bool,
+    /// what is fetched of the next tile meanwhile
+    pub(crate) ahead: Option<Ahead>,
 }
 
 /// What a thread needs beside its blocks.
@@ -108,17 +111,34 @@ pub(crate) struct Block<S: Simd> {
     pub(crate) careful: [bool; MOST_LANES],
 }
 
-/// How many blocks go over the tiles together: each tile's keys and values are then read once for all of them. As many as stay
-/// in a cache of a quarter of a MiB, up to 4.
-pub(crate) fn group(block: usize, head_dim: usize, value_width: usize) -> usize {
-    ((1 << 18) / (4 * block * (head_dim + value_width))).clamp(1, 4)
+/// Bytes that stay in a core's own cache: half a MiB where vectors are of AVX-512, whose processors have one MiB or more for each
+/// core, else a quarter.
+const fn cache(block: usize) -> usize {
+    if block == MOST_LANES { 1 << 19 } else { 1 << 18 }
+}
+
+/// Whether the keys and values of a head are too many to stay in a cache from one block to the next.
+pub(crate) fn streams(block: usize, shape: &Shape) -> bool {
+    4 * shape.keys * (shape.head_dim + shape.value_dim) > cache(block)
+}
+
+/// How many blocks go over the tiles together: each tile's keys and values are then read once for all of them. As many as stay in
+/// a cache, up to 8; one where keys and values stay there by themselves.
+pub(crate) fn group(block: usize, shape: &Shape) -> usize {
+    let width = shape.head_dim + shape.value_dim.next_multiple_of(MULTIPLE);
+    if streams(block, shape) { (cache(block) / (4 * block * width)).clamp(1, 8) } else { 1 }
+}
+
+/// What block `part` of `parts` fetches of the next tile; nothing where there is none.
+pub(crate) fn ahead(first: usize, last: usize, part: usize, parts: usize) -> Option<Ahead> {
+    (first + TILE <= last).then_some(Ahead { distance: TILE, part, parts })
 }
 
 /// Bytes of scratch of one thread for the forward pass: 4 block (blocks of a group (head_dim + value width) + 2 tile + 2), a
 /// block's length being its queries.
-pub(crate) fn scratch_bytes(block: usize, head_dim: usize, value_width: usize) -> usize {
-    let group = group(block, head_dim, value_width);
-    4 * block * (group * (head_dim + value_width) + 2 * TILE + 2) + 4 * ROWS * head_dim
+pub(crate) fn scratch_bytes(block: usize, shape: &Shape) -> usize {
+    let width = shape.head_dim + shape.value_dim.next_multiple_of(MULTIPLE);
+    4 * block * (group(block, shape) * width + 2 * TILE + 2) + 4 * ROWS * shape.head_dim
 }
 
 impl<S: Simd> Scratch<S> {
@@ -242,7 +262,12 @@ const fn grid(origin: usize, first: usize) -> usize {
 pub(crate) fn tile_of(plan: &Plan, first: usize) -> Option<TilePlace> {
     let (from, to) = (first.max(plan.first), (first + TILE - 1).min(plan.last));
     let opens_alone = plan.opens_alone() && (first..first + TILE).contains(&plan.first);
-    (from <= to || opens_alone).then(|| TilePlace { at: from, height: to + 1 - from, is_last: to == plan.last })
+    (from <= to || opens_alone).then(|| TilePlace {
+        at: from,
+        height: to + 1 - from,
+        is_last: to == plan.last,
+        ahead: None,
+    })
 }
 
 /// The first segment of the tiles of any block, and the last.
@@ -258,12 +283,14 @@ pub(crate) fn span<'p>(origin: usize, plans: impl Iterator<Item = &'p Plan>) -> 
 /// Takes a group of blocks of one head, each begun, over the tiles of keys.
 #[inline(always)]
 pub(crate) fn pass<S: Simd, R: Weigh>(s: S, head: &Head<'_>, blocks: &mut [Block<S>], scratch: &mut Scratch<S>) {
+    let (parts, streams) = (blocks.len(), streams(VECTORS * S::LANES, &head.problem.shape()));
     let (mut first, last) = span(R::ORIGIN, blocks.iter().map(|block| &block.plan));
     while first <= last {
-        for block in blocks.iter_mut() {
+        for (part, block) in blocks.iter_mut().enumerate() {
             if let Some(place) = tile_of(&block.plan, first)
                 && !(R::makes(Mistake::SkippedTile) && place.at / TILE == 1)
             {
+                let place = TilePlace { ahead: if streams { ahead(first, last, part, parts) } else { None }, ..place };
                 R::tile(s, head, place, block, scratch);
             }
         }

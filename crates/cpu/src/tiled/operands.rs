@@ -15,6 +15,7 @@ pub(crate) struct Rows<'a> {
     stride: usize,
     /// a multiple of [`MULTIPLE`]; columns beyond the tensor's own are zeros
     width: usize,
+    nodes: usize,
 }
 
 /// An element that is NaN or infinite, of a node that some row may read.
@@ -63,7 +64,7 @@ impl<'a> Rows<'a> {
                 }
             }
         }
-        Ok((Rows { data: Cow::Owned(data), base: 0, stride: width, width }, poison))
+        Ok((Rows { data: Cow::Owned(data), base: 0, stride: width, width, nodes: n }, poison))
     }
 
     /// The tensor itself, where its rows can be read as they lie; whether they are finite is not looked at.
@@ -82,7 +83,14 @@ impl<'a> Rows<'a> {
             base: view.row_offset(batch, kv_head, 0),
             stride,
             width: columns,
+            nodes: n,
         })
+    }
+
+    /// One more than the last node.
+    #[inline(always)]
+    pub(crate) fn end(&self) -> usize {
+        self.nodes + 1
     }
 
     /// The row of a node, from 1.

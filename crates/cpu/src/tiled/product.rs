@@ -2,6 +2,7 @@
 
 use super::operands::{MULTIPLE, Rows};
 use super::simd::{Lanes, Routine, Simd, VECTORS};
+use super::transpose::transpose;
 
 /// A row of zeros.
 #[inline(always)]
@@ -48,6 +49,52 @@ impl<S: Simd> Routine<S> for Dot<'_, S> {
     }
 }
 
+/// What is fetched into a cache while something else is worked on: rows of the next tile. Every step of a product is a turn, and
+/// the blocks that go over the tiles together take turns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ahead {
+    /// the first row of the next tile minus that of this one
+    pub(crate) distance: usize,
+    /// turns of this block: those that leave the remainder `part` of `parts`
+    pub(crate) part: usize,
+    pub(crate) parts: usize,
+}
+
+impl Ahead {
+    /// In one of its turns, fetches the rows of the next tile that are where `count` rows from `first` on are in this one.
+    #[inline(always)]
+    fn fetch(self, rows: &Rows<'_>, turn: usize, first: usize, count: usize) {
+        if turn % self.parts == self.part {
+            fetch(rows, first + self.distance, count);
+        }
+    }
+}
+
+/// Has rows first.. read into a cache, as far as there are such rows.
+#[inline(never)]
+fn fetch(rows: &Rows<'_>, first: usize, count: usize) {
+    for node in first..(first + count).min(rows.end()) {
+        rows.row(node).chunks(LINE).for_each(prefetch);
+    }
+}
+
+/// Numbers in a cache line.
+const LINE: usize = 16;
+
+/// Has the line in which a slice begins read into the second-level cache.
+#[inline(always)]
+#[allow(unsafe_code)]
+fn prefetch(line: &[f32]) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the processor has SSE, as every one of this architecture, and the instruction has no effect but on caches.
+    unsafe {
+        use std::arch::x86_64::*;
+        _mm_prefetch::<_MM_HINT_T1>(line.as_ptr().cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = line;
+}
+
 /// Rows first.. times all queries, one row of `out` for each; returns the largest of each lane and `max`.
 #[inline(always)]
 pub(crate) fn scores<S: Simd>(
@@ -57,8 +104,9 @@ pub(crate) fn scores<S: Simd>(
     q: &[Lanes<S::V>],
     out: &mut [Lanes<S::V>],
     max: Lanes<S::V>,
+    ahead: Option<Ahead>,
 ) -> Lanes<S::V> {
-    s.call(Scores::<S> { rows, first, q, out, max })
+    s.call(Scores::<S> { rows, first, q, out, max, ahead })
 }
 
 struct Scores<'a, S: Simd> {
@@ -67,6 +115,7 @@ struct Scores<'a, S: Simd> {
     q: &'a [Lanes<S::V>],
     out: &'a mut [Lanes<S::V>],
     max: Lanes<S::V>,
+    ahead: Option<Ahead>,
 }
 
 impl<S: Simd> Routine<S> for Scores<'_, S> {
@@ -74,12 +123,12 @@ impl<S: Simd> Routine<S> for Scores<'_, S> {
 
     #[inline(always)]
     fn run(self, s: S) -> Lanes<S::V> {
-        let Scores { rows, first, q, out, max } = self;
+        let Scores { rows, first, q, out, max, ahead } = self;
         if S::TALL {
-            scores_by::<S, 8>(s, rows, first, q, out, max)
+            scores_by::<S, 8>(s, rows, first, q, out, max, ahead)
         } else {
             // Sixteen registers hold nine sums, three queries and a key, and one to spare; with twelve a sum goes through memory.
-            scores_by::<S, 3>(s, rows, first, q, out, max)
+            scores_by::<S, 3>(s, rows, first, q, out, max, ahead)
         }
     }
 }
@@ -92,22 +141,26 @@ fn scores_by<S: Simd, const M: usize>(
     q: &[Lanes<S::V>],
     out: &mut [Lanes<S::V>],
     mut max: Lanes<S::V>,
+    ahead: Option<Ahead>,
 ) -> Lanes<S::V> {
     let last = first + out.len() - 1;
     for (group, out) in out.chunks_mut(M).enumerate() {
-        // Beyond the last row the last one is taken again, so that a tile of any height takes the same way.
-        let tile = std::array::from_fn(|m| rows.row((first + group * M + m).min(last)));
-        let sums = dots::<S, M>(s, tile, q);
-        if let Ok(out) = <&mut [Lanes<S::V>; M]>::try_from(&mut *out) {
-            *out = sums;
-        } else {
-            for (out, sum) in out.iter_mut().zip(&sums) {
-                *out = *sum;
-            }
+        let at = first + group * M;
+        if let Some(ahead) = ahead {
+            ahead.fetch(rows, group, at, out.len());
         }
+        // Beyond the last row the last one is taken again, so that a tile of any height takes the same way.
+        let tile = std::array::from_fn(|m| rows.row((at + m).min(last)));
+        let sums = dots::<S, M>(s, tile, q);
         for m in 0..M {
             for v in 0..VECTORS {
                 max[v] = s.max(sums[m][v], max[v]);
+            }
+        }
+        match <&mut [Lanes<S::V>; M]>::try_from(&mut *out) {
+            Ok(out) => *out = sums,
+            Err(_) => {
+                out.copy_from_slice(&sums[..out.len()]);
             }
         }
     }
@@ -123,8 +176,9 @@ pub(crate) fn accumulate<S: Simd>(
     weights: &[Lanes<S::V>],
     factor: Option<Lanes<S::V>>,
     out: &mut [Lanes<S::V>],
+    ahead: Option<Ahead>,
 ) {
-    s.call(Accumulate::<S> { rows, first, weights, factor, out });
+    s.call(Accumulate::<S> { rows, first, weights, factor, out, ahead });
 }
 
 struct Accumulate<'a, S: Simd> {
@@ -133,6 +187,7 @@ struct Accumulate<'a, S: Simd> {
     weights: &'a [Lanes<S::V>],
     factor: Option<Lanes<S::V>>,
     out: &'a mut [Lanes<S::V>],
+    ahead: Option<Ahead>,
 }
 
 impl<S: Simd> Routine<S> for Accumulate<'_, S> {
@@ -140,9 +195,14 @@ impl<S: Simd> Routine<S> for Accumulate<'_, S> {
 
     #[inline(always)]
     fn run(self, s: S) {
-        let Accumulate { rows, first, weights, factor, out } = self;
+        let Accumulate { rows, first, weights, factor, out, ahead } = self;
+        let groups = out.len() / MULTIPLE;
         for (group, out) in out.chunks_exact_mut(MULTIPLE).enumerate() {
             let column = group * MULTIPLE;
+            if let Some(ahead) = ahead {
+                let (from, to) = (weights.len() * group / groups, weights.len() * (group + 1) / groups);
+                ahead.fetch(rows, group, first + from, to - from);
+            }
             if S::TALL {
                 columns::<S, 8>(s, rows, first, weights, factor, column, out);
             } else {
@@ -194,11 +254,39 @@ fn columns<S: Simd, const M: usize>(
 
 /// `out[i][c] += sum over lanes of weights[i][lane] rows[lane][c]`, with the columns on lanes: no transpose.
 ///
-/// `weights` has `lanes` numbers a row, `rows` one row of `columns` vectors for each lane, `out` one row of as many numbers for
-/// each row of `weights`.
+/// `weights` has `lanes` numbers a row, `rows` one row of `columns` vectors for each lane in the order of [`panels`], `out` one row
+/// of as many numbers for each row of `weights`.
 #[inline(always)]
 pub(crate) fn outer<S: Simd>(s: S, weights: &[f32], rows: &[S::V], columns: usize, out: &mut [f32]) {
     s.call(Outer::<S> { weights, rows, columns, out });
+}
+
+/// How many vectors of columns go together where `left` are left: four fill AVX-512's registers, two those of the others.
+#[inline(always)]
+const fn panel<S: Simd>(left: usize) -> usize {
+    match left {
+        4.. if S::TALL => 4,
+        2.. => 2,
+        _ => 1,
+    }
+}
+
+/// X^T (`lanes` numbers for each column) as X in panels: some vectors of columns of every lane, one lane after another, then the
+/// next ones. What is read together then lies together.
+#[inline(always)]
+pub(crate) fn panels<S: Simd>(s: S, transposed: &[Lanes<S::V>], columns: usize, rows: &mut [S::V]) {
+    let lanes = VECTORS * S::LANES;
+    let from = s.floats(transposed.as_flattened());
+    let to = s.floats_mut(rows);
+    let mut column = 0;
+    while column < columns {
+        let wide = panel::<S>(columns - column);
+        let first = (column * S::LANES).min(transposed.len());
+        let count = (wide * S::LANES).min(transposed.len() - first);
+        let at = column * S::LANES * lanes;
+        transpose(&from[first * lanes..], lanes, &mut to[at..], wide * S::LANES, count, lanes);
+        column += wide;
+    }
 }
 
 struct Outer<'a, S: Simd> {
@@ -216,10 +304,9 @@ impl<S: Simd> Routine<S> for Outer<'_, S> {
         let Outer { weights, rows, columns, out } = self;
         let mut column = 0;
         while column < columns {
-            // Four vectors of columns fill AVX-512's registers, two those of the others.
-            column += match columns - column {
-                left if S::TALL && left >= 4 => outer_columns::<S, 4>(s, weights, rows, columns, column, out),
-                left if left >= 2 => outer_columns::<S, 2>(s, weights, rows, columns, column, out),
+            column += match panel::<S>(columns - column) {
+                4 => outer_columns::<S, 4>(s, weights, rows, columns, column, out),
+                2 => outer_columns::<S, 2>(s, weights, rows, columns, column, out),
                 _ => outer_columns::<S, 1>(s, weights, rows, columns, column, out),
             };
         }
@@ -238,12 +325,13 @@ fn outer_columns<S: Simd, const N: usize>(
 ) -> usize {
     const M: usize = 4;
     let (lanes, width) = (VECTORS * S::LANES, columns * S::LANES);
+    let panel = &rows[column * lanes..][..N * lanes];
     let whole = weights.len() / (M * lanes) * M;
     for i in (0..whole).step_by(M) {
-        outer_tile::<S, M, N>(s, &weights[i * lanes..], rows, columns, column, &mut out[i * width..]);
+        outer_tile::<S, M, N>(s, &weights[i * lanes..], panel, width, column, &mut out[i * width..]);
     }
     for i in whole..weights.len() / lanes {
-        outer_tile::<S, 1, N>(s, &weights[i * lanes..], rows, columns, column, &mut out[i * width..]);
+        outer_tile::<S, 1, N>(s, &weights[i * lanes..], panel, width, column, &mut out[i * width..]);
     }
     N
 }
@@ -254,23 +342,20 @@ fn outer_columns<S: Simd, const N: usize>(
 fn outer_tile<S: Simd, const M: usize, const N: usize>(
     s: S,
     weights: &[f32],
-    rows: &[S::V],
-    columns: usize,
+    panel: &[S::V],
+    width: usize,
     column: usize,
     out: &mut [f32],
 ) {
-    let (lanes, width) = (VECTORS * S::LANES, columns * S::LANES);
+    let lanes = VECTORS * S::LANES;
     let weights: [&[f32]; M] = std::array::from_fn(|m| &weights[m * lanes..][..lanes]);
     let mut sums = [[s.splat(0.0); N]; M];
-    assert!(rows.len() >= lanes * columns && column + N <= columns);
-    for lane in 0..lanes {
+    for (lane, x) in panel.chunks_exact(N).enumerate().take(lanes) {
         for m in 0..M {
-            // SAFETY: each row of weights was cut to `lanes` numbers above.
+            // SAFETY: `lane` is below `lanes`, and each row of weights was cut to that many numbers above.
             let w = s.splat(unsafe { *weights[m].get_unchecked(lane) });
             for n in 0..N {
-                // SAFETY: lane columns + column + n is below lanes columns, as was asserted.
-                let x = unsafe { *rows.get_unchecked(lane * columns + column + n) };
-                sums[m][n] = s.fma(w, x, sums[m][n]);
+                sums[m][n] = s.fma(w, x[n], sums[m][n]);
             }
         }
     }

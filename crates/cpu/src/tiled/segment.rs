@@ -104,15 +104,17 @@ impl SegmentRule for Linear {
 
     #[inline(always)]
     fn shares<S: Simd>(s: S, x: S::V, e0: S::V, e1: S::V) -> Shares<S::V> {
-        let near = s.lt(s.abs(x), s.splat(1.0));
         let r = s.recip(x);
         if S::SELECTS {
-            let far_mass = s.mul(s.sub(e1, e0), r);
-            let left = s.select(near, s.mul(e0, phi2(s, x)), s.mul(s.sub(far_mass, e0), r));
-            let mass = s.select(near, s.fma(x, left, e0), far_mass);
-            let right = s.select(near, s.sub(mass, left), s.mul(s.sub(e1, mass), r));
+            // Each product of the far way replaces what the near way gave in its own instruction.
+            let far = s.not_lt(s.abs(x), s.splat(1.0));
+            let near_left = s.mul(e0, phi2(s, x));
+            let mass = s.select(far, s.mul(s.sub(e1, e0), r), s.fma(x, near_left, e0));
+            let left = s.select(far, s.mul(s.sub(mass, e0), r), near_left);
+            let right = s.select(far, s.mul(s.sub(e1, mass), r), s.sub(mass, left));
             return Shares { left, right, mass };
         }
+        let near = s.lt(s.abs(x), s.splat(1.0));
         let (r, x, near_e0) = (s.drop(near, r), s.keep(near, x), s.keep(near, e0));
         let far_mass = s.mul(s.sub(e1, e0), r);
         let left = s.fma(near_e0, phi2(s, x), s.mul(s.sub(far_mass, e0), r));
@@ -123,23 +125,24 @@ impl SegmentRule for Linear {
 
     #[inline(always)]
     fn diffusing<S: Simd>(s: S, x: S::V, e0: S::V, e1: S::V) -> Diffusing<S::V> {
-        let near = s.lt(s.abs(x), s.splat(1.0));
         let r = s.recip(x);
-        let r = if S::SELECTS { r } else { s.drop(near, r) };
+        if S::SELECTS {
+            let far = s.not_lt(s.abs(x), s.splat(1.0));
+            let far_mass = s.mul(s.sub(e1, e0), r);
+            let left = s.select(far, s.mul(s.sub(far_mass, e0), r), s.mul(e0, phi2(s, x)));
+            let far_right = s.mul(s.sub(e1, far_mass), r);
+            let diffusion = s.select(far, s.mul(s.sub(far_right, left), r), s.mul(e0, psi(s, x)));
+            // R - L = x h
+            let right = s.select(far, far_right, s.fma(x, diffusion, left));
+            return Diffusing { left, right, diffusion };
+        }
+        let near = s.lt(s.abs(x), s.splat(1.0));
+        let (r, x, near_e0) = (s.drop(near, r), s.keep(near, x), s.keep(near, e0));
         let far_mass = s.mul(s.sub(e1, e0), r);
         let far_left = s.mul(s.sub(far_mass, e0), r);
         let far_right = s.mul(s.sub(e1, far_mass), r);
-        let rise = s.sub(far_right, far_left);
-        if S::SELECTS {
-            let diffusion = s.select(near, s.mul(e0, psi(s, x)), s.mul(rise, r));
-            let left = s.select(near, s.mul(e0, phi2(s, x)), far_left);
-            // R - L = x h
-            let right = s.select(near, s.fma(x, diffusion, left), far_right);
-            return Diffusing { left, right, diffusion };
-        }
-        let (x, e0) = (s.keep(near, x), s.keep(near, e0));
-        let near_left = s.mul(e0, phi2(s, x));
-        let diffusion = s.fma(e0, psi(s, x), s.mul(rise, r));
+        let near_left = s.mul(near_e0, phi2(s, x));
+        let diffusion = s.fma(near_e0, psi(s, x), s.mul(s.sub(far_right, far_left), r));
         let right = s.fma(x, diffusion, s.add(near_left, far_right));
         Diffusing { left: s.add(near_left, far_left), right, diffusion }
     }

@@ -117,14 +117,14 @@ fn begin<S: Simd, R: SegmentRule>(s: S, head: &Head<'_>, block: &mut Block<S>, s
 fn tile<S: Simd, R: SegmentRule>(
     s: S,
     head: &Head<'_>,
-    TilePlace { at, height, is_last }: TilePlace,
+    TilePlace { at, height, is_last, ahead }: TilePlace,
     block: &mut Block<S>,
     scratch: &mut Scratch<S>,
     sums: &mut Gradients,
 ) {
     let plan = &block.plan;
-    scores(s, &head.store.keys, at, &block.q, &mut scratch.scores[..height], zeros(s));
-    scores(s, &head.store.values, at, &block.g, &mut scratch.values[..height], zeros(s));
+    scores(s, &head.store.keys, at, &block.q, &mut scratch.scores[..height], zeros(s), ahead);
+    scores(s, &head.store.values, at, &block.g, &mut scratch.values[..height], zeros(s), ahead);
     let (m, delta) = (by_lane(s, &block.m), by_lane(s, &block.deltas));
     let whole = plan.is_whole(VECTORS * S::LANES, at, height);
     let [from, to] = if whole { [[0.0; MOST_LANES]; 2] } else { plan.edges(at) };

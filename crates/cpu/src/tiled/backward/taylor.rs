@@ -80,14 +80,14 @@ impl Differentiate for Taylor {
     fn tile<S: Simd>(
         s: S,
         head: &Head<'_>,
-        TilePlace { at, height, is_last }: TilePlace,
+        TilePlace { at, height, is_last, ahead }: TilePlace,
         block: &mut Block<S>,
         scratch: &mut Scratch<S>,
         sums: &mut Gradients,
     ) {
         let rows = height + usize::from(is_last);
-        scores(s, &head.store.keys, at, &block.q, &mut scratch.scores[..height], zeros(s));
-        scores(s, &head.store.values, at, &block.g, &mut scratch.values[..height], zeros(s));
+        scores(s, &head.store.keys, at, &block.q, &mut scratch.scores[..height], zeros(s), ahead);
+        scores(s, &head.store.values, at, &block.g, &mut scratch.values[..height], zeros(s), ahead);
         // The row that completes the last node reads some numbers; nothing comes of them.
         (scratch.scores[height], scratch.values[height]) = (zeros(s), zeros(s));
         if makes(Mistake::DroppedCarry) {
@@ -117,7 +117,7 @@ impl Differentiate for Taylor {
         // Row 0 of dA is that of node at - 2; there is none before node 1.
         let skipped = usize::from(at == 2);
         let (first, da) = (at - 2 + skipped, &scratch.da[skipped..=rows]);
-        accumulate(s, &head.store.keys, first, da, None, &mut block.dq);
+        accumulate(s, &head.store.keys, first, da, None, &mut block.dq, None);
         let dk = &mut sums.dk[(first - 1) * k_width..][..da.len() * k_width];
         outer(s, s.floats(da.as_flattened()), &block.q_rows, k_width / S::LANES, dk);
         if let (SinkRows::Given { key, .. }, true) = (&head.store.sink, is_last) {

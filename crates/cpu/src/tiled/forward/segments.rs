@@ -105,7 +105,7 @@ fn begin<S: Simd, R: SegmentRule>(s: S, head: &Head<'_>, block: &mut Block<S>) {
 fn tile<S: Simd, R: SegmentRule>(
     s: S,
     head: &Head<'_>,
-    TilePlace { at, height, is_last }: TilePlace,
+    TilePlace { at, height, is_last, ahead }: TilePlace,
     block: &mut Block<S>,
     scratch: &mut Scratch<S>,
 ) {
@@ -114,7 +114,7 @@ fn tile<S: Simd, R: SegmentRule>(
     let table = &mut scratch.scores[..height + 1];
     let tile = &mut table[..height];
     let whole = plan.is_whole(VECTORS * S::LANES, at, height);
-    let mut m = scores(s, &head.store.keys, at, q, tile, sums.m);
+    let mut m = scores(s, &head.store.keys, at, q, tile, sums.m, ahead);
     let [from, to] = if whole { [[0.0; MOST_LANES]; 2] } else { plan.edges(at) };
     if !whole {
         m = visible_maxima::<S, R>(s, tile, &from, &to, sums.m);
@@ -146,7 +146,7 @@ fn tile<S: Simd, R: SegmentRule>(
         rows += 1;
     }
     let factor = if <R as SegmentRule>::makes(Mistake::MissingRescale) { None } else { Some(factor) };
-    accumulate(s, &head.store.values, first, &table[..rows], factor, o);
+    accumulate(s, &head.store.values, first, &table[..rows], factor, o, ahead);
 }
 
 /// The largest score of each lane among those that it sees, and what it had.

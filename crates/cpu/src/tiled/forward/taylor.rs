@@ -68,12 +68,12 @@ impl Weigh for Taylor {
     fn tile<S: Simd>(
         s: S,
         head: &Head<'_>,
-        TilePlace { at, height, is_last }: TilePlace,
+        TilePlace { at, height, is_last, ahead }: TilePlace,
         block: &mut Block<S>,
         scratch: &mut Scratch<S>,
     ) {
         let rows = height + usize::from(is_last);
-        scores(s, &head.store.keys, at, &block.q, &mut scratch.scores[..height], zeros(s));
+        scores(s, &head.store.keys, at, &block.q, &mut scratch.scores[..height], zeros(s), ahead);
         // The row that completes the last node reads some number; nothing comes of it.
         scratch.scores[height] = zeros(s);
         if makes(Mistake::DroppedCarry) {
@@ -100,7 +100,7 @@ impl Weigh for Taylor {
             factor[v] = exp(s, s.sub(before, block.sums.m[v]));
         }
         let factor = if makes(Mistake::MissingRescale) { None } else { Some(factor) };
-        accumulate(s, &head.store.values, at - 1, &scratch.weights[..rows], factor, &mut block.o);
+        accumulate(s, &head.store.values, at - 1, &scratch.weights[..rows], factor, &mut block.o, ahead);
         if let (SinkRows::Given { value, .. }, true) = (&head.store.sink, is_last) {
             for (o, &x) in block.o.iter_mut().zip(value) {
                 for v in 0..VECTORS {
