@@ -197,7 +197,7 @@ impl ForwardKernel<'_, '_> {
     fn run_rule<S: Simd, R: forward::Weigh>(self, s: S) {
         let shape = self.call.problem.shape();
         let width = shape.value_dim.next_multiple_of(operands::MULTIPLE);
-        let mut scratch = Scratch::new(s, shape.head_dim);
+        let mut scratch = Scratch::new::<R>(s, shape.head_dim);
         let group = forward::group(VECTORS * S::LANES, &shape);
         let mut blocks: Vec<forward::Block<S>> = Vec::new();
         blocks.resize_with(group, || forward::Block::new(s, shape.head_dim, width));

@@ -72,6 +72,7 @@ pub(crate) const fn padded(width: usize) -> usize {
 pub(crate) struct Scratch<S: Simd> {
     scores: Vec<Lanes<S::V>>,
     values: Vec<Lanes<S::V>>,
+    /// of rules that smooth scores; the others have weights and dA in the place of scores and values
     weights: Vec<Lanes<S::V>>,
     da: Vec<Lanes<S::V>>,
     /// dD of each segment, one sum for each lane of a vector
@@ -134,13 +135,15 @@ impl<S: Simd> Block<S> {
 }
 
 impl<S: Simd> Scratch<S> {
-    pub(crate) fn new(s: S, head_dim: usize, value_dim: usize, keys: usize) -> Scratch<S> {
+    pub(crate) fn new<R: Differentiate>(s: S, head_dim: usize, value_dim: usize, keys: usize) -> Scratch<S> {
         let rows = |n| vec![zeros(s); n];
+        let keys = if R::HAS_DURATIONS { keys } else { 0 };
+        let (weights, da) = if R::SMOOTHS { (TILE + 1, TILE + 2) } else { (0, 0) };
         Scratch {
             scores: rows(TILE + 1),
             values: rows(TILE + 1),
-            weights: rows(TILE + 1),
-            da: rows(TILE + 2),
+            weights: rows(weights),
+            da: rows(da),
             durations: vec![s.splat(0.0); keys],
             rows: vec![0.0; ROWS * head_dim.max(value_dim)],
         }

@@ -56,6 +56,8 @@ pub(crate) const TINY_QUERY: f32 = 1e-25;
 pub(crate) trait Weigh: Copy + 'static {
     /// The first segment that tiles take where there is a sink: counted from it, none of them is broken.
     const ORIGIN: usize;
+    /// Whether exponents are smoothed scores, which take tables of their own.
+    const SMOOTHS: bool;
 
     /// Whether a kernel makes this mistake: never, but for the rule of a test.
     #[inline(always)]
@@ -91,7 +93,9 @@ pub(crate) struct TilePlace {
 /// What a thread needs beside its blocks.
 pub(crate) struct Scratch<S: Simd> {
     scores: Vec<Lanes<S::V>>,
+    /// of rules that smooth scores: exponents and then weights, and their factors
     weights: Vec<Lanes<S::V>>,
+    factors: Vec<Lanes<S::V>>,
     /// [`ROWS`] of a tensor, on their way to lanes
     rows: Vec<f32>,
 }
@@ -134,17 +138,18 @@ pub(crate) fn ahead(first: usize, last: usize, part: usize, parts: usize) -> Opt
     (first + TILE <= last).then_some(Ahead { distance: TILE, part, parts })
 }
 
-/// Bytes of scratch of one thread for the forward pass: 4 block (blocks of a group (head_dim + value width) + 2 tile + 2), a
-/// block's length being its queries.
+/// Bytes of scratch of one thread for the forward pass: 4 block (blocks of a group (head_dim + value width) + tile + 1), a
+/// block's length being its queries, and the rows that are being read. The Taylor rule takes 8 block (tile + 1) more.
 pub(crate) fn scratch_bytes(block: usize, shape: &Shape) -> usize {
     let width = shape.head_dim + shape.value_dim.next_multiple_of(MULTIPLE);
-    4 * block * (group(block, shape) * width + 2 * TILE + 2) + 4 * ROWS * shape.head_dim
+    4 * block * (group(block, shape) * width + TILE + 1) + 4 * ROWS * shape.head_dim
 }
 
 impl<S: Simd> Scratch<S> {
-    pub(crate) fn new(s: S, head_dim: usize) -> Scratch<S> {
+    pub(crate) fn new<R: Weigh>(s: S, head_dim: usize) -> Scratch<S> {
         let rows = |n| vec![zeros(s); n];
-        Scratch { scores: rows(TILE + 1), weights: rows(TILE + 1), rows: vec![0.0; ROWS * head_dim] }
+        let more = if R::SMOOTHS { TILE + 1 } else { 0 };
+        Scratch { scores: rows(TILE + 1), weights: rows(more), factors: rows(more), rows: vec![0.0; ROWS * head_dim] }
     }
 }
 

@@ -109,7 +109,7 @@ impl UnitKernel<'_, '_> {
     fn run_rule<S: Simd, R: Differentiate>(self, s: S) {
         let Shape { heads, queries: queries_of_head, keys, head_dim, value_dim, .. } = self.call.problem.shape();
         let key_width = head_dim.next_multiple_of(operands::MULTIPLE);
-        let mut scratch = Scratch::new(s, head_dim, value_dim, if R::HAS_DURATIONS { keys } else { 0 });
+        let mut scratch = Scratch::new::<R>(s, head_dim, value_dim, keys);
         let group = backward::group(VECTORS * S::LANES, head_dim, value_dim);
         let mut blocks: Vec<Block<S>> = Vec::new();
         blocks.resize_with(group, || Block::new(s, head_dim, key_width, value_dim));

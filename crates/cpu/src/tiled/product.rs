@@ -159,9 +159,7 @@ fn scores_by<S: Simd, const M: usize>(
         }
         match <&mut [Lanes<S::V>; M]>::try_from(&mut *out) {
             Ok(out) => *out = sums,
-            Err(_) => {
-                out.copy_from_slice(&sums[..out.len()]);
-            }
+            Err(_) => out.copy_from_slice(&sums[..out.len()]),
         }
     }
     max

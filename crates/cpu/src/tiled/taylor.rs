@@ -22,6 +22,9 @@
 //! dL/da_j = q_j + flow_j - flow_{j+1}      flow_i = k_{i-1} q_{i-1} - k_i q_i where segment i is seen, else 0
 //! ```
 //!
+//! t itself is not formed but to find the largest one: it may be large where its distance from the anchor is small, and would lose
+//! digits to that. Weights are of (a - m) + b.
+//!
 //! Higher orders are not smoothings: their t is a polynomial of the differences, and they are refused by name.
 
 use super::segment::Mistake;
@@ -39,10 +42,10 @@ pub(crate) struct Slopes {
     pub(crate) at_end: f32,
 }
 
-/// t, f and k of nodes, one for each lane.
+/// b = t - a, f and k of nodes, one for each lane.
 #[derive(Clone, Copy)]
 pub(crate) struct Exponent<V> {
-    pub(crate) t: V,
+    pub(crate) bias: V,
     pub(crate) factor: V,
     pub(crate) slope: V,
 }
@@ -69,10 +72,10 @@ impl Slopes {
         }
     }
 
-    /// t of nodes with two neighbours, from their scores, x_j and x_{j+1}.
+    /// b of nodes with two neighbours, from x_j and x_{j+1}.
     #[inline(always)]
-    pub(crate) fn inside<S: Simd>(self, s: S, a: S::V, before: S::V, after: S::V) -> S::V {
-        s.fma(s.splat(self.inside), s.sub(after, before), a)
+    pub(crate) fn inside<S: Simd>(self, s: S, before: S::V, after: S::V) -> S::V {
+        s.mul(s.splat(self.inside), s.sub(after, before))
     }
 
     /// The same of nodes with any number of neighbours: `left` and `right` are 1 where there is one, else 0, and so are x_j and
@@ -81,7 +84,6 @@ impl Slopes {
     pub(crate) fn anywhere<S: Simd>(
         self,
         s: S,
-        a: S::V,
         (left, before): (S::V, S::V),
         (right, after): (S::V, S::V),
     ) -> Exponent<S::V> {
@@ -89,14 +91,20 @@ impl Slopes {
         let is_end = s.and(s.lt(s.splat(0.5), count), s.lt(count, s.splat(1.5)));
         let factor = s.select(is_end, s.splat(0.5), s.splat(1.0));
         let slope = s.select(is_end, s.splat(self.at_end), s.splat(self.inside));
-        Exponent { t: s.fma(slope, s.sub(after, before), a), factor, slope }
+        Exponent { bias: s.mul(slope, s.sub(after, before)), factor, slope }
     }
 
-    /// t of a sink, which ends the one segment that joins it to node f.
+    /// b of a sink, which ends the one segment that joins it to node f.
     #[inline(always)]
     pub(crate) fn sink<S: Simd>(self, s: S, a_sink: S::V, a_first: S::V) -> S::V {
-        s.fma(s.splat(self.at_end), s.sub(a_first, a_sink), a_sink)
+        s.mul(s.splat(self.at_end), s.sub(a_first, a_sink))
     }
+}
+
+/// t - m of a node.
+#[inline(always)]
+pub(crate) fn exponent<S: Simd>(s: S, a: S::V, bias: S::V, m: S::V) -> S::V {
+    s.add(s.sub(a, m), bias)
 }
 
 #[cfg(test)]
@@ -125,15 +133,14 @@ mod tests {
                         let (before, after) = ((-u * left) as f32, (w * right) as f32);
                         let found = slopes.anywhere(
                             s,
-                            s.splat(a as f32),
                             (s.splat(left as f32), s.splat(before)),
                             (s.splat(right as f32), s.splat(after)),
                         );
-                        let inside = slopes.inside(s, s.splat(a as f32), s.splat(before), s.splat(after));
+                        let inside = slopes.inside(s, s.splat(before), s.splat(after));
                         let sink = slopes.sink(s, s.splat(a as f32), s.splat((a + w) as f32));
-                        let numbers = [found.t, found.factor, found.slope, inside, sink];
+                        let numbers = [found.bias, found.factor, found.slope, inside, sink];
                         let numbers: [f64; 5] = std::array::from_fn(|i| f64::from(s.floats(&numbers)[i * S::LANES]));
-                        let b = numbers[0] - a + numbers[1].ln();
+                        let b = numbers[0] + numbers[1].ln();
                         assert!((b - expected.value).abs() < 1e-4, "{left} {right}: {b} {expected:?}");
                         if left + right > 0.0 {
                             assert!((numbers[2] - expected.by_u).abs() < 1e-7, "{left} {right}: {numbers:?}");

@@ -17,7 +17,7 @@ use crate::tiled::head::{Head, SinkRows};
 use crate::tiled::product::{accumulate, dot, outer, scores, zeros};
 use crate::tiled::segment::Mistake;
 use crate::tiled::simd::{Lanes, Simd, VECTORS};
-use crate::tiled::taylor::{Slopes, Taylor, makes};
+use crate::tiled::taylor::{Slopes, Taylor, exponent, makes};
 
 /// What a block carries from tile to tile, by lane.
 pub(super) struct Carry<V> {
@@ -171,11 +171,11 @@ fn down<S: Simd, const EDGE: bool>(
             let (a_sink, c_sink) = if copies { (a, c) } else { (carry.sink[v], carry.sink_c[v]) };
             before = s.select(row.opens, s.sub(a, a_sink), before);
             left = s.select(row.opens, one, left);
-            let node = slopes.anywhere(s, a, (left, before), (right, x));
-            let size = s.mul(node.factor, exp_within(s, s.sub(node.t, m)));
+            let node = slopes.anywhere(s, (left, before), (right, x));
+            let size = s.mul(node.factor, exp_within(s, exponent(s, a, node.bias, m)));
             w = s.select(row.sees_node, size, nothing);
             q = s.select(row.sees_node, s.mul(w, c), nothing);
-            let sink_size = exp_within(s, s.sub(slopes.sink(s, a_sink, a), m));
+            let sink_size = exp_within(s, exponent(s, a_sink, slopes.sink(s, a_sink, a), m));
             let sink_weight = s.select(row.opens, s.mul(s.splat(0.5), sink_size), nothing);
             let sink_q = s.select(row.opens, s.mul(sink_weight, c_sink), nothing);
             through = s.select(row.opens, s.mul(s.splat(slopes.at_end), sink_q), through);
@@ -192,8 +192,7 @@ fn down<S: Simd, const EDGE: bool>(
             }
             index = s.add(index, one);
         } else {
-            let t = slopes.inside(s, a, before, x);
-            w = exp_within(s, s.sub(t, m));
+            w = exp_within(s, exponent(s, a, slopes.inside(s, before, x), m));
             q = s.mul(w, c);
             next = s.mul(s.splat(slopes.inside), q);
             flow = s.sub(through, next);

@@ -5,7 +5,7 @@ use crate::tiled::elementary::exp;
 use crate::tiled::forward::NOTHING;
 use crate::tiled::head::{Head, SinkRows, Source};
 use crate::tiled::simd::Simd;
-use crate::tiled::taylor::{Slopes, Taylor};
+use crate::tiled::taylor::{Slopes, Taylor, exponent};
 
 impl Decode for Taylor {
     const LOOKS_AHEAD: bool = true;
@@ -63,8 +63,8 @@ impl Decode for Taylor {
         for at in (0..nodes).step_by(S::LANES) {
             let left = (s.load(&joined[at..]), s.load(&differences[at..]));
             let right = (s.load(&joined[at + 1..]), s.load(&differences[at + 1..]));
-            let node = slopes.anywhere(s, s.load(&scores[at..]), left, right);
-            s.store(node.t, &mut weights[at..]);
+            let node = slopes.anywhere(s, left, right);
+            s.store(node.bias, &mut weights[at..]);
             s.store(node.factor, &mut factors[at..]);
         }
         for i in 0..nodes {
@@ -75,14 +75,15 @@ impl Decode for Taylor {
         weights[nodes..nodes + S::LANES].fill(NOTHING);
         factors[nodes..nodes + S::LANES].fill(0.0);
         for at in (0..nodes).step_by(S::LANES) {
-            top = s.max(s.load(&weights[at..]), top);
+            top = s.max(s.add(s.load(&scores[at..]), s.load(&weights[at..])), top);
         }
         let m = s.floats(&[top]).iter().fold(state.m, |m, &x| if x > m { x } else { m });
         let anchor = s.splat(m);
         let scaled = [exp(s, s.sub(s.splat(state.m), anchor))];
         let mut z = s.splat(0.0);
         for at in (0..nodes).step_by(S::LANES) {
-            let p = s.mul(s.load(&factors[at..]), exp(s, s.sub(s.load(&weights[at..]), anchor)));
+            let exponents = exponent(s, s.load(&scores[at..]), s.load(&weights[at..]), anchor);
+            let p = s.mul(s.load(&factors[at..]), exp(s, exponents));
             z = s.add(z, p);
             s.store(p, &mut weights[at..]);
         }

@@ -10,6 +10,7 @@ use crate::tiled::simd::{Lanes, Simd, VECTORS};
 
 impl<R: SegmentRule> Weigh for R {
     const ORIGIN: usize = if R::READS_LEFT { 2 } else { 1 };
+    const SMOOTHS: bool = false;
 
     #[inline(always)]
     fn makes(mistake: Mistake) -> bool {

@@ -16,7 +16,7 @@ use crate::tiled::head::{Head, MOST_LANES, Plan, SinkRows};
 use crate::tiled::product::{accumulate, dot, scores, zeros};
 use crate::tiled::segment::Mistake;
 use crate::tiled::simd::{Lanes, Simd, VECTORS};
-use crate::tiled::taylor::{Slopes, Taylor, makes};
+use crate::tiled::taylor::{Slopes, Taylor, exponent, makes};
 
 /// What a block carries from tile to tile, by lane.
 pub(crate) struct Carry<V> {
@@ -39,6 +39,7 @@ impl<V: Copy> Carry<V> {
 
 impl Weigh for Taylor {
     const ORIGIN: usize = 2;
+    const SMOOTHS: bool = true;
 
     #[inline(always)]
     fn makes(mistake: Mistake) -> bool {
@@ -120,19 +121,21 @@ fn down_inside<S: Simd>(s: S, v: usize, slopes: Slopes, rows: usize, block: &mut
     for i in 0..rows {
         let a1 = tile[i][v];
         let x = s.sub(a1, a);
-        let t = slopes.inside(s, a, before, x);
-        max = s.max(t, max);
-        weights[i][v] = t;
+        let bias = slopes.inside(s, before, x);
+        max = s.max(s.add(a, bias), max);
+        weights[i][v] = bias;
         (a, before) = (a1, x);
     }
+    let mut of_node = carry.a[v];
     (carry.a[v], carry.before[v], carry.left[v]) = (a, before, s.splat(1.0));
     let factor = exp(s, s.sub(sums.m[v], max));
     let mut z = s.splat(0.0);
     carry.sink_weight[v] = s.mul(carry.sink_weight[v], factor);
-    for row in weights.iter_mut() {
-        let p = exp(s, s.sub(row[v], max));
+    for (row, next) in weights.iter_mut().zip(tile) {
+        let p = exp(s, exponent(s, of_node, row[v], max));
         z = s.add(z, p);
         row[v] = p;
+        of_node = next[v];
     }
     (sums.m[v], sums.z[v]) = (max, s.fma(sums.z[v], factor, z));
 }
@@ -187,12 +190,13 @@ fn down_anywhere<S: Simd>(
     scratch: &mut Scratch<S>,
 ) {
     let (carry, sums) = (&mut block.smooth, &mut block.sums);
-    let (tile, weights) = (&mut scratch.scores[..rows], &mut scratch.weights[..rows]);
+    let (tile, weights) = (&scratch.scores[..rows], &mut scratch.weights[..rows]);
+    let factors = &mut scratch.factors[..rows];
     let (one, nothing, lowest) = (s.splat(1.0), s.splat(0.0), s.splat(NOTHING));
     let slopes = Slopes::of(head.problem.rule());
     let copies = matches!(head.store.sink, SinkRows::Copy);
     let (mut a, mut before, mut left) = (carry.a[v], carry.before[v], carry.left[v]);
-    let (mut sink_t, mut opened) = (lowest, nothing);
+    let (mut sink_a, mut sink_bias, mut opened) = (lowest, nothing, nothing);
     let mut max = sums.m[v];
     let mut index = nothing;
     for i in 0..rows {
@@ -202,26 +206,28 @@ fn down_anywhere<S: Simd>(
         let a_sink = if copies { a } else { carry.sink[v] };
         before = s.select(row.opens, s.sub(a, a_sink), before);
         left = s.select(row.opens, one, left);
-        sink_t = s.select(row.opens, slopes.sink(s, a_sink, a), sink_t);
+        sink_a = s.select(row.opens, a_sink, sink_a);
+        sink_bias = s.select(row.opens, slopes.sink(s, a_sink, a), sink_bias);
         opened = s.select(row.opens, s.splat(0.5), opened);
-        let node = slopes.anywhere(s, a, (left, before), (row.right, x));
-        let t = s.select(row.sees_node, node.t, lowest);
-        max = s.max(t, max);
-        weights[i][v] = t;
-        tile[i][v] = s.select(row.sees_node, node.factor, nothing);
+        let node = slopes.anywhere(s, (left, before), (row.right, x));
+        max = s.max(s.select(row.sees_node, s.add(a, node.bias), lowest), max);
+        weights[i][v] = s.select(row.sees_node, node.bias, lowest);
+        factors[i][v] = s.select(row.sees_node, node.factor, nothing);
         (a, before, left) = (a1, x, row.right);
         index = s.add(index, one);
     }
+    let mut of_node = carry.a[v];
     (carry.a[v], carry.before[v], carry.left[v]) = (a, before, left);
-    max = s.max(sink_t, max);
+    max = s.max(s.add(sink_a, sink_bias), max);
     let factor = exp(s, s.sub(sums.m[v], max));
-    let sink = s.mul(opened, exp(s, s.sub(sink_t, max)));
+    let sink = s.mul(opened, exp(s, exponent(s, sink_a, sink_bias, max)));
     let mut z = sink;
     carry.sink_weight[v] = s.fma(carry.sink_weight[v], factor, sink);
     index = nothing;
     for i in 0..rows {
-        let mut p = s.mul(tile[i][v], exp(s, s.sub(weights[i][v], max)));
+        let mut p = s.mul(factors[i][v], exp(s, exponent(s, of_node, weights[i][v], max)));
         z = s.add(z, p);
+        of_node = tile[i][v];
         if copies {
             // The sink's value is that of node f.
             let opens = edges.row(s, head, at, i, index).opens;
