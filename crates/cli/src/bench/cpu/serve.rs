@@ -17,6 +17,7 @@
 use super::bench::{Bench, Runner, Settings};
 use super::case::Case;
 use super::inputs::Contender;
+use super::judge::Whose;
 use crate::context::Context;
 use crate::refusal::Refusal;
 use anyhow::{anyhow, bail};
@@ -199,11 +200,11 @@ fn judge(
         file::read(&locator)?.into_tensor().map_err(|error| file::FileError::at(&locator, error).into())
     };
     let o = read(o)?;
-    let mut error = judged.judge.output(&o, whose)?;
-    judged.judge.beside(&o, &judged.o, &format!("{whose} beside engine tiled"))?;
+    let mut error = judged.judge.output(&o, Whose::Other(whose))?;
+    judged.judge.beside(&o, &judged.o, whose)?;
     if let [Some(dq), Some(dk), Some(dv)] = &gradient {
         let found = [read(dq)?, read(dk)?, read(dv)?];
-        error = error.max(judged.judge.gradient(found.each_ref(), whose)?);
+        error = error.max(judged.judge.gradient(found.each_ref(), Whose::Other(whose))?);
     } else if gradient.iter().any(Option::is_some) {
         bail!("dq, dk and dv are judged together");
     }
