@@ -29,7 +29,7 @@ use super::segment::Mistake;
 use super::sight::Kind;
 use super::simd::{Lanes, Simd, VECTORS};
 use super::transpose::transpose;
-use contattn_core::Upstream;
+use contattn_core::{Shape, Upstream};
 use single::SingleRow;
 
 /// A rule's part of the backward pass.
@@ -105,10 +105,10 @@ pub(crate) struct Block<S: Simd> {
 }
 
 /// How many blocks go over the tiles together: each tile's rows of K, V, dK and dV are then read and written once for all of them.
-/// As many as stay in a cache of half a MiB, up to 8.
-pub(crate) fn group(block: usize, head_dim: usize, value_dim: usize) -> usize {
-    let bytes = 4 * block * (3 * padded(head_dim) + 2 * padded(value_dim));
-    ((1 << 19) / bytes).clamp(1, 8)
+/// As many as stay in a cache of half a MiB, up to 8; one where K and V stay in a cache by themselves.
+pub(crate) fn group(block: usize, shape: &Shape) -> usize {
+    let bytes = 4 * block * (3 * padded(shape.head_dim) + 2 * padded(shape.value_dim));
+    if streams(block, shape) { ((1 << 19) / bytes).clamp(1, 8) } else { 1 }
 }
 
 impl<S: Simd> Block<S> {

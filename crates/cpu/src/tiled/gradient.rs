@@ -21,8 +21,9 @@ use contattn_core::{
 
 /// Units for which a problem is split, where it has fewer key/value heads.
 const UNITS: usize = 8;
-/// Fewest blocks of a unit: each unit costs memory for dK and dV, and a pass over them.
-const FEWEST_BLOCKS: usize = 12;
+/// Into how many units the blocks of a key/value head are split, by the fewest blocks for that many: each unit costs memory for dK
+/// and dV, and two passes over them; powers of two, so that two, four or eight threads have equal shares.
+const SPLITS: [(usize, usize); 3] = [(10, 2), (30, 4), (70, 8)];
 
 /// o and lse of a forward pass as they were returned, where they are as good as computed again: lse in f32 is off by u |lse|,
 /// and all weights with it, so large ones are not taken; nor are results of 16 bits. Nor where durations differ so much that
@@ -107,10 +108,11 @@ impl Kernel for UnitKernel<'_, '_> {
 impl UnitKernel<'_, '_> {
     #[inline(always)]
     fn run_rule<S: Simd, R: Differentiate>(self, s: S) {
-        let Shape { heads, queries: queries_of_head, keys, head_dim, value_dim, .. } = self.call.problem.shape();
+        let shape = self.call.problem.shape();
+        let Shape { heads, queries: queries_of_head, keys, head_dim, value_dim, .. } = shape;
         let key_width = head_dim.next_multiple_of(operands::MULTIPLE);
         let mut scratch = Scratch::new::<R>(s, head_dim, value_dim, keys);
-        let group = backward::group(VECTORS * S::LANES, head_dim, value_dim);
+        let group = backward::group(VECTORS * S::LANES, &shape);
         let mut blocks: Vec<Block<S>> = Vec::new();
         blocks.resize_with(group, || Block::new(s, head_dim, key_width, value_dim));
         let unit = self.unit;
@@ -220,7 +222,8 @@ impl Tiled {
         known: &Forward,
         monitor: &dyn Monitor,
     ) -> Result<Numbers, EngineError> {
-        let Shape { batch, heads, kv_heads, queries, keys, head_dim, value_dim } = call.problem.shape();
+        let shape = call.problem.shape();
+        let Shape { batch, heads, kv_heads, queries, keys, head_dim, value_dim } = shape;
         let mut numbers = Numbers {
             dq: zeros("dq", &[batch, heads, queries, head_dim])?,
             dk: zeros("dk", &[batch, kv_heads, keys, head_dim])?,
@@ -232,8 +235,9 @@ impl Tiled {
         let block = self.backend.block();
         let per_head = queries.div_ceil(block);
         let blocks = per_head * (heads / kv_heads);
-        let group = backward::group(block, head_dim, value_dim);
-        let parts = UNITS.div_ceil((batch * kv_heads).max(1)).min(blocks / FEWEST_BLOCKS).max(1);
+        let group = backward::group(block, &shape);
+        let most = SPLITS.iter().rev().find(|(fewest, _)| blocks >= *fewest).map_or(1, |&(_, parts)| parts);
+        let parts = UNITS.div_ceil((batch * kv_heads).max(1)).min(most);
         let mut units = Vec::with_capacity(batch * kv_heads * parts);
         for at in 0..batch * kv_heads * parts {
             let sums = Gradients {
