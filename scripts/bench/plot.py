@@ -19,16 +19,18 @@ def main():
     name, isa, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
     document = record.load(tables.DOCS / "benchmarks" / f"{name}.json")
     figure, axes = plt.subplots(figsize=(7.2, 4.0), dpi=150)
+    highest = 0.0
     for causal, colour, marker in ((False, "#1f5fa8", "o"), (True, "#c4571b", "s")):
         points = tables.points(document["records"], isa, threads, causal)
         lowest = min(y for _, y in points)
+        highest = max(highest, *(y for _, y in points))
         label = "causal" if causal else "full"
         axes.plot(*zip(*points), color=colour, marker=marker, label=f"{label} (lowest {lowest:.2f} ns)")
         axes.axhspan(lowest, 1.1 * lowest, color=colour, alpha=0.10, linewidth=0)
     axes.set_xscale("log", base=2)
     lengths = [n for n, _ in tables.points(document["records"], isa, threads, False)]
     axes.set_xticks(lengths, [str(n) for n in lengths])
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, 1.08 * highest)
     axes.set_xlabel("queries and keys, n")
     axes.set_ylabel("ns for each (query, key) pair")
     thread = "one thread" if threads == 1 else f"{threads} threads"
