@@ -4,7 +4,8 @@
 //! of, for the engine and for the twin. The criterion is engine <= max(2 twin, 2). No element may lie beyond its derived allowance,
 //! ever, and 16-bit results lie within one unit in the last place of the correctly rounded number but for one in a thousand.
 //!
-//! `PROBLEMS=10000 cargo test -p contattn-cpu --test accuracy -- --nocapture` tries 10^4 problems and prints the distribution.
+//! `PROBLEMS=10000 cargo test -p contattn-cpu --test accuracy -- --nocapture` tries 10^4 problems and prints the distribution; with
+//! `FIRST=4732 PROBLEMS=1` one of them alone.
 
 #[path = "accuracy/case.rs"]
 mod case;
@@ -20,6 +21,10 @@ use std::collections::BTreeMap;
 
 /// How many problems are tried where the environment does not say.
 const FEW: u64 = 170;
+
+/// Problems that once lay beyond their allowance: Taylor of order 1 far from 0, where exponents lost digits to their size; a node that
+/// no segment ends at, whose score set the anchor of the row.
+const FOUND: [u64; 4] = [824, 909, 994, 4732];
 
 /// One table: ratios by result, the largest of each, how many lie above 1 in each family, and what lies beyond its allowance.
 #[derive(Default)]
@@ -84,12 +89,14 @@ impl Table {
 
 #[test]
 fn errors_are_those_of_the_plain_twin() {
-    let problems: u64 = std::env::var("PROBLEMS").map_or(FEW, |n| n.parse().expect("PROBLEMS is a number"));
+    let number =
+        |name: &str, default| std::env::var(name).map_or(default, |n| n.parse().expect("a number of problems"));
+    let (first, problems): (u64, u64) = (number("FIRST", 0), number("PROBLEMS", FEW));
     let twin = Plain::<f32>::new();
     let engine = Tiled::open(Options { isa: Some(Isa::best()), threads: Some(1) }).unwrap();
     for saved in [false, true] {
         let mut table = Table::default();
-        for seed in 0..problems {
+        for seed in (first..first + problems).chain(FOUND) {
             let case = case::case(seed);
             let (judged, short) = judge::judge(&case, &engine, &twin, saved);
             table.add(&case, judged, short);
@@ -98,6 +105,7 @@ fn errors_are_those_of_the_plain_twin() {
         table.print(&format!("{}, {problems} problems, {from}", engine.isa()));
         let beyond = &table.beyond;
         assert!(beyond.is_empty(), "{} results beyond their allowance:\n{}", beyond.len(), beyond.join("\n"));
-        assert!(table.short.near as f64 >= 0.999 * table.short.elements as f64);
+        // Of a few problems the share says nothing.
+        assert!(problems < FEW || table.short.near as f64 >= 0.999 * table.short.elements as f64);
     }
 }

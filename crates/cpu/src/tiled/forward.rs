@@ -303,6 +303,17 @@ pub(crate) fn pass<S: Simd, R: Weigh>(s: S, head: &Head<'_>, blocks: &mut [Block
     }
 }
 
+/// The scores of the row before in place of those of nodes that no segment ends at: larger ones would set m, far from all that is
+/// summed, which would then lose its small parts; and beside a lower m their own exponentials would overflow.
+pub(crate) fn without_lone_nodes<V: Copy>(head: &Head<'_>, at: usize, tile: &mut [Lanes<V>], mut before: Lanes<V>) {
+    for (row, node) in tile.iter_mut().zip(at..) {
+        if head.durations.is_alone(node) {
+            *row = before;
+        }
+        before = *row;
+    }
+}
+
 /// Lanes whose number is not 0.
 #[inline(always)]
 pub(crate) fn masks<S: Simd>(s: S, flags: &[f32; MOST_LANES]) -> [S::Mask; VECTORS] {

@@ -88,6 +88,9 @@ pub(crate) struct Durations {
     /// by node, from 1 at index 0: 1 for those that the mask keeps, else 0. `None` where it keeps all, and where the rule does
     /// not ask: nodes of the Taylor rule have a weight without any segment.
     kept: Option<Vec<f32>>,
+    /// by node, from 1 at index 0: whether the mask or an end of a document leaves it no segment that tiles take. `None` where
+    /// there are no such nodes.
+    alone: Option<Vec<bool>>,
 }
 
 impl Durations {
@@ -100,7 +103,7 @@ impl Durations {
         let unbroken = spec.key_mask.is_none() && spec.documents.is_none();
         let all_taken = || if own_only { (1..=n).all(taken) } else { (2..=n).all(taken) };
         if spec.timeline == Timeline::Unit && (unbroken || all_taken()) {
-            return Durations { scaled: None, exponent: 0, kept: None };
+            return Durations { scaled: None, exponent: 0, kept: None, alone: None };
         }
         let longest = (1..=n).map(|i| nodes.duration(i)).fold(0.0, f64::max);
         let exponent = if longest > 0.0 { libm::frexp(longest).1 - 1 } else { 0 };
@@ -108,7 +111,9 @@ impl Durations {
             (1..=n).map(|i| if taken(i) { libm::ldexp(nodes.duration(i), -exponent) as f32 } else { 0.0 }).collect();
         let asks = matches!(problem.rule(), Rule::Taylor(_)) && spec.key_mask.is_some();
         let kept = asks.then(|| (1..=n).map(|j| f32::from(u8::from(nodes.is_kept(j)))).collect());
-        Durations { scaled: Some(scaled), exponent, kept }
+        let is_alone = |j: usize| !(taken(j) || (!own_only && j < n && taken(j + 1)));
+        let alone = (!unbroken && (1..=n).any(is_alone)).then(|| (1..=n).map(is_alone).collect());
+        Durations { scaled: Some(scaled), exponent, kept, alone }
     }
 
     /// Whether tiles take every segment, all of the same duration.
@@ -126,6 +131,18 @@ impl Durations {
     #[inline(always)]
     pub(crate) fn keeps(&self, node: usize) -> f32 {
         self.kept.as_ref().map_or(1.0, |all| all[node - 1])
+    }
+
+    /// Whether no segment that tiles take ends at a node: its score has no part in what they sum.
+    #[inline(always)]
+    pub(crate) fn is_alone(&self, node: usize) -> bool {
+        self.alone.as_ref().is_some_and(|all| all[node - 1])
+    }
+
+    /// Whether there are such nodes.
+    #[inline(always)]
+    pub(crate) fn some_are_alone(&self) -> bool {
+        self.alone.is_some()
     }
 
     /// A length in these units.

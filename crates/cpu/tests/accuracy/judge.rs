@@ -62,7 +62,9 @@ pub(crate) fn judge(case: &Case, engine: &dyn Engine, twin: &dyn Engine, saved: 
         for (i, element) in elements.iter().enumerate() {
             if !element.bound.accepts(found[i], dtype) {
                 beyond += 1;
-                first.get_or_insert_with(|| format!("element {i}: {} instead of {:?}", found[i], element.bound));
+                let told =
+                    || format!("element {i}: {} (the twin: {}) instead of {:?}", found[i], plain[i], element.bound);
+                first.get_or_insert_with(told);
             }
             // Where scores overflow, or a row is NaN, there is nothing to measure.
             if element.size > 0.0 && element.bound.value.is_finite() && element.bound.allowed.is_finite() {

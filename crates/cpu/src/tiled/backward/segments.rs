@@ -2,7 +2,7 @@
 
 use super::{Block, Differentiate, Gradients, Scratch, by_lane, products};
 use crate::tiled::elementary::exp_within;
-use crate::tiled::forward::{TilePlace, masks};
+use crate::tiled::forward::{TilePlace, masks, without_lone_nodes};
 use crate::tiled::head::{Head, MOST_LANES, SinkRows};
 use crate::tiled::product::{dot, outer, scores, zeros};
 use crate::tiled::segment::{Mistake, SegmentRule};
@@ -59,7 +59,8 @@ fn begin<S: Simd, R: SegmentRule>(s: S, head: &Head<'_>, block: &mut Block<S>, s
     let node = plan.first - 1;
     let carried = dot(s, head.store.keys.row(node), &block.q);
     let value = dot(s, head.store.values.row(node), &block.g);
-    let seen = masks(s, &plan.sees_carried);
+    // As in the forward pass.
+    let seen = masks(s, if head.durations.is_alone(node) { &plan.opens } else { &plan.sees_carried });
     for v in 0..VECTORS {
         carry.a[v] = s.select(seen[v], carried[v], m[v]);
         carry.c[v] = s.sub(value[v], delta[v]);
@@ -125,6 +126,9 @@ fn tile<S: Simd, R: SegmentRule>(
     let plan = &block.plan;
     scores(s, &head.store.keys, at, &block.q, &mut scratch.scores[..height], zeros(s), ahead);
     scores(s, &head.store.values, at, &block.g, &mut scratch.values[..height], zeros(s), ahead);
+    if head.durations.some_are_alone() {
+        without_lone_nodes(head, at, &mut scratch.scores[..height], block.carry.a);
+    }
     let (m, delta) = (by_lane(s, &block.m), by_lane(s, &block.deltas));
     let whole = plan.is_whole(VECTORS * S::LANES, at, height);
     let [from, to] = if whole { [[0.0; MOST_LANES]; 2] } else { plan.edges(at) };

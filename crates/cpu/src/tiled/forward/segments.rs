@@ -1,7 +1,7 @@
 //! Weights of rules that are maps of segments.
 
 use super::single::row_pieces;
-use super::{Block, NOTHING, Scratch, Sums, TilePlace, Weigh, masks};
+use super::{Block, NOTHING, Scratch, Sums, TilePlace, Weigh, masks, without_lone_nodes};
 use crate::tiled::elementary::exp;
 use crate::tiled::head::{Head, MOST_LANES, SinkRows};
 use crate::tiled::product::{accumulate, dot, scores, zeros};
@@ -52,7 +52,9 @@ fn begin<S: Simd, R: SegmentRule>(s: S, head: &Head<'_>, block: &mut Block<S>) {
         SinkRows::Given { key, .. } if plan.opening > 0 => dot(s, key, q),
         _ => zeros(s),
     };
-    let (seen, opens) = (masks(s, &plan.sees_carried), masks(s, &plan.opens));
+    let opens = masks(s, &plan.opens);
+    // Of a node that no segment ends at the score has no part in m.
+    let seen = if head.durations.is_alone(node) { opens } else { masks(s, &plan.sees_carried) };
     let before = sums.m;
     for v in 0..VECTORS {
         let m = s.select(seen[v], s.max(carried[v], before[v]), before[v]);
@@ -116,8 +118,12 @@ fn tile<S: Simd, R: SegmentRule>(
     let tile = &mut table[..height];
     let whole = plan.is_whole(VECTORS * S::LANES, at, height);
     let mut m = scores(s, &head.store.keys, at, q, tile, sums.m, ahead);
-    let [from, to] = if whole { [[0.0; MOST_LANES]; 2] } else { plan.edges(at) };
-    if !whole {
+    let some_are_alone = head.durations.some_are_alone();
+    let [from, to] = if whole && !some_are_alone { [[0.0; MOST_LANES]; 2] } else { plan.edges(at) };
+    if some_are_alone {
+        without_lone_nodes(head, at, tile, sums.a);
+    }
+    if !whole || some_are_alone {
         m = visible_maxima::<S, R>(s, tile, &from, &to, sums.m);
     }
     if <R as SegmentRule>::makes(Mistake::DroppedCarry) {
