@@ -212,7 +212,7 @@ pub(crate) fn pass<S: Simd, R: Differentiate>(
             if let Some(place) = tile_of(&block.plan, first)
                 && !(R::makes(Mistake::SkippedTile) && place.at / TILE == 1)
             {
-                let place = TilePlace { ahead: if streams { ahead(first, last, part, parts) } else { None }, ..place };
+                let place = TilePlace { ahead: ahead(streams, first, last, part, parts), ..place };
                 <R as Differentiate>::tile(s, head, place, block, scratch, sums);
             }
         }

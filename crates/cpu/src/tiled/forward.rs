@@ -133,9 +133,9 @@ pub(crate) fn group(block: usize, shape: &Shape) -> usize {
     if streams(block, shape) { (cache(block) / (4 * block * width)).clamp(1, 8) } else { 1 }
 }
 
-/// What block `part` of `parts` fetches of the next tile; nothing where there is none.
-pub(crate) fn ahead(first: usize, last: usize, part: usize, parts: usize) -> Option<Ahead> {
-    (first + TILE <= last).then_some(Ahead { distance: TILE, part, parts })
+/// What block `part` of `parts` fetches of the next tile; nothing where there is none, or where K and V stay in a cache anyway.
+pub(crate) fn ahead(streams: bool, first: usize, last: usize, part: usize, parts: usize) -> Option<Ahead> {
+    (streams && first + TILE <= last).then_some(Ahead { part, parts })
 }
 
 /// Bytes of scratch of one thread for the forward pass: 4 block (blocks of a group (head_dim + value width) + tile + 1), a
@@ -295,7 +295,7 @@ pub(crate) fn pass<S: Simd, R: Weigh>(s: S, head: &Head<'_>, blocks: &mut [Block
             if let Some(place) = tile_of(&block.plan, first)
                 && !(R::makes(Mistake::SkippedTile) && place.at / TILE == 1)
             {
-                let place = TilePlace { ahead: if streams { ahead(first, last, part, parts) } else { None }, ..place };
+                let place = TilePlace { ahead: ahead(streams, first, last, part, parts), ..place };
                 R::tile(s, head, place, block, scratch);
             }
         }

@@ -1,5 +1,6 @@
 //! The products of a block, in tiles of registers: queries on lanes, one key element at a time in all of them.
 
+use super::forward::TILE;
 use super::operands::{MULTIPLE, Rows};
 use super::simd::{Lanes, Routine, Simd, VECTORS};
 use super::transpose::transpose;
@@ -53,8 +54,6 @@ impl<S: Simd> Routine<S> for Dot<'_, S> {
 /// the blocks that go over the tiles together take turns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ahead {
-    /// the first row of the next tile minus that of this one
-    pub(crate) distance: usize,
     /// turns of this block: those that leave the remainder `part` of `parts`
     pub(crate) part: usize,
     pub(crate) parts: usize,
@@ -65,7 +64,7 @@ impl Ahead {
     #[inline(always)]
     fn fetch(self, rows: &Rows<'_>, turn: usize, first: usize, count: usize) {
         if turn % self.parts == self.part {
-            fetch(rows, first + self.distance, count);
+            fetch(rows, first + TILE, count);
         }
     }
 }

@@ -24,10 +24,10 @@ pub(super) enum Whose<'n> {
     Other(&'n str),
 }
 
-impl Whose<'_> {
-    fn name(self) -> String {
+impl<'n> Whose<'n> {
+    fn name(self) -> &'n str {
         let (Whose::Own(name) | Whose::Other(name)) = self;
-        name.to_owned()
+        name
     }
 
     fn margin(self) -> f64 {
