@@ -50,6 +50,7 @@ use forward::{BlockOutput, RowSum, Scratch};
 use head::{Durations, Head, MOST_LANES, Store};
 use sight::{Kind, Sights};
 use simd::{Backend, Kernel, Simd, VECTORS};
+use std::borrow::Cow;
 use std::sync::Mutex;
 use taylor::Taylor;
 use threads::{Threads, Watch};
@@ -247,8 +248,8 @@ fn spread_poison(head: &Head<'_>, item: &mut ForwardItem<'_>, careful: &[bool; M
 }
 
 /// o, sums and lse in the kernels' own types, with the rows that the plain engine evaluated (of which the sums mean nothing).
-struct Forward {
-    o: Vec<f32>,
+struct Forward<'o> {
+    o: Cow<'o, [f32]>,
     sums: Vec<RowSum>,
     lse: Vec<f64>,
     careful: Vec<Place>,
@@ -260,7 +261,7 @@ impl Tiled {
         self.threads.run(work, |threads| body(&Tiled { threads: threads.clone(), ..*self }))
     }
 
-    fn forward_numbers(&self, call: &Call<'_>, monitor: &dyn Monitor) -> Result<Forward, EngineError> {
+    fn forward_numbers(&self, call: &Call<'_>, monitor: &dyn Monitor) -> Result<Forward<'static>, EngineError> {
         let Shape { batch, heads, queries, value_dim, .. } = call.problem.shape();
         let rows = rows_of(batch, heads, queries);
         let mut o: Vec<f32> = reserve("o", rows * value_dim as u128)?;
@@ -296,7 +297,7 @@ impl Tiled {
         watch.finish()?;
         lse.extend(sums.iter().enumerate().map(|(at, sum)| sum.lse(call.durations(at / (heads * queries)).exponent)));
         self.evaluate_carefully(call, &careful, &mut o, &mut lse, monitor)?;
-        Ok(Forward { o, sums, lse, careful })
+        Ok(Forward { o: o.into(), sums, lse, careful })
     }
 
     /// Rows that need care, by the plain engine.
@@ -372,7 +373,7 @@ impl Engine for Tiled {
         let largest = f64::from(f32::MAX);
         let lse = numbers.lse.into_iter().map(|x| if x.is_finite() { x.clamp(-largest, largest) } else { x }).collect();
         Ok(Output {
-            o: tensor(&[batch, heads, queries, value_dim], dtype, numbers.o),
+            o: tensor(&[batch, heads, queries, value_dim], dtype, numbers.o.into_owned()),
             lse: tensor(&[batch, heads, queries], dtype.lse(), lse),
             weights: None,
             bias: None,

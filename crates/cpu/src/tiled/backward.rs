@@ -38,7 +38,7 @@ pub(crate) trait Differentiate: Weigh {
     const HAS_DURATIONS: bool;
 
     /// What rows see before the tiles.
-    fn begin<S: Simd>(s: S, head: &Head<'_>, block: &mut Block<S>, sums: &mut Gradients);
+    fn begin<S: Simd>(s: S, head: &Head<'_>, block: &mut Block<S>, sums: &mut Gradients<'_>);
 
     /// One tile of segments; see [`Weigh::tile`].
     fn tile<S: Simd>(
@@ -47,15 +47,50 @@ pub(crate) trait Differentiate: Weigh {
         place: TilePlace,
         block: &mut Block<S>,
         scratch: &mut Scratch<S>,
-        sums: &mut Gradients,
+        sums: &mut Gradients<'_>,
     );
 }
 
+/// Rows that are added to.
+pub(crate) enum Sum<'o> {
+    /// memory of its own
+    Own(Vec<f32>),
+    /// the rows of the result: one share of the work for each key/value head adds to them itself, where they need no padding
+    Result(&'o mut [f32]),
+}
+
+impl Sum<'_> {
+    /// Zeros in `count` numbers of its own; the result's are zeros from the start.
+    pub(crate) fn clear(&mut self, count: usize) {
+        if let Sum::Own(rows) = self {
+            rows.resize(count, 0.0);
+        }
+    }
+
+    /// What is not in the result yet.
+    pub(crate) fn into_own(self) -> Option<Vec<f32>> {
+        match self {
+            Sum::Own(rows) => Some(rows),
+            Sum::Result(_) => None,
+        }
+    }
+
+    /// Some rows of `width` numbers, from one on.
+    #[inline(always)]
+    pub(crate) fn rows(&mut self, first: usize, count: usize, width: usize) -> &mut [f32] {
+        let all = match self {
+            Sum::Own(rows) => rows.as_mut_slice(),
+            Sum::Result(rows) => rows,
+        };
+        &mut all[first * width..][..count * width]
+    }
+}
+
 /// Sums over the queries of one share of the work. Rows are padded to whole vectors of any back end.
-pub(crate) struct Gradients {
+pub(crate) struct Gradients<'o> {
     /// n rows
-    pub(crate) dk: Vec<f32>,
-    pub(crate) dv: Vec<f32>,
+    pub(crate) dk: Sum<'o>,
+    pub(crate) dv: Sum<'o>,
     /// one row each, of a given sink
     pub(crate) sink_dk: Vec<f32>,
     pub(crate) sink_dv: Vec<f32>,
@@ -179,7 +214,7 @@ pub(crate) fn open<S: Simd, R: Differentiate>(
     known: Known<'_>,
     block: &mut Block<S>,
     scratch: &mut Scratch<S>,
-    sums: &mut Gradients,
+    sums: &mut Gradients<'_>,
 ) {
     (block.start, block.count) = (start, known.sums.len());
     read_queries(s, head, start, block.count, &mut block.q, &mut scratch.rows, &mut block.careful);
@@ -203,7 +238,7 @@ pub(crate) fn pass<S: Simd, R: Differentiate>(
     head: &Head<'_>,
     blocks: &mut [Block<S>],
     scratch: &mut Scratch<S>,
-    sums: &mut Gradients,
+    sums: &mut Gradients<'_>,
 ) {
     let (parts, streams) = (blocks.len(), streams(VECTORS * S::LANES, &head.problem.shape()));
     let (mut first, last) = span(R::ORIGIN, blocks.iter().map(|block| &block.plan));
@@ -222,7 +257,7 @@ pub(crate) fn pass<S: Simd, R: Differentiate>(
 
 /// What rows give beside the tiles, and their dq.
 #[inline(always)]
-pub(crate) fn close<S: Simd>(s: S, head: &Head<'_>, block: &mut Block<S>, sums: &mut Gradients, dq: &mut [f32]) {
+pub(crate) fn close<S: Simd>(s: S, head: &Head<'_>, block: &mut Block<S>, sums: &mut Gradients<'_>, dq: &mut [f32]) {
     let lanes = VECTORS * S::LANES;
     for lane in 0..block.count {
         if block.careful[lane] {
@@ -323,12 +358,12 @@ fn products<S: Simd>(
     block: &mut Block<S>,
     weights: &[Lanes<S::V>],
     da: &[Lanes<S::V>],
-    sums: &mut Gradients,
+    sums: &mut Gradients<'_>,
 ) {
     let (k_width, v_width, count) = (padded(block.q.len()), padded(block.g.len()), weights.len());
     accumulate(s, &head.store.keys, first, da, None, &mut block.dq, None);
-    let dv = &mut sums.dv[(first - 1) * v_width..][..count * v_width];
+    let dv = sums.dv.rows(first - 1, count, v_width);
     outer(s, s.floats(weights.as_flattened()), &block.g_rows, v_width / S::LANES, dv);
-    let dk = &mut sums.dk[(first - 1) * k_width..][..count * k_width];
+    let dk = sums.dk.rows(first - 1, count, k_width);
     outer(s, s.floats(da.as_flattened()), &block.q_rows, k_width / S::LANES, dk);
 }

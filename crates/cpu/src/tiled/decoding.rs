@@ -90,7 +90,11 @@ impl RunKernel<'_> {
 }
 
 impl Tiled {
-    pub(super) fn decode_numbers(&self, call: &Call<'_>, monitor: &dyn Monitor) -> Result<Forward, EngineError> {
+    pub(super) fn decode_numbers(
+        &self,
+        call: &Call<'_>,
+        monitor: &dyn Monitor,
+    ) -> Result<Forward<'static>, EngineError> {
         let Shape { batch, heads, kv_heads, queries, keys, head_dim, value_dim } = call.problem.shape();
         let group = heads / kv_heads;
         let runs = keys.div_ceil(RUN);
@@ -135,6 +139,6 @@ impl Tiled {
             }
         }
         self.evaluate_carefully(call, &careful, &mut o, &mut lse, monitor)?;
-        Ok(Forward { o, sums, lse, careful })
+        Ok(Forward { o: o.into(), sums, lse, careful })
     }
 }

@@ -3,7 +3,7 @@
 //! A unit is a part of the blocks of the query heads of one key/value head, with sums of dK, dV and dD of its own. The shape
 //! alone decides how many parts there are, and parts are added in their order: the bits do not depend on threads.
 
-use super::backward::{self, Block, Differentiate, Gradients, Known, Scratch, padded};
+use super::backward::{self, Block, Differentiate, Gradients, Known, Scratch, Sum, padded};
 use super::forward::RowSum;
 use super::head::{MOST_LANES, SinkRows};
 use super::segment;
@@ -18,6 +18,7 @@ use contattn_core::{
     Dtype, Elements, EngineError, Gradient, Monitor, Output, Problem, Rule, Shape, Sink, SinkGradient, Timeline,
     Upstream,
 };
+use std::borrow::Cow;
 
 /// Units for which a problem is split, where it has fewer key/value heads.
 const UNITS: usize = 8;
@@ -28,7 +29,7 @@ const SPLITS: [(usize, usize); 3] = [(10, 2), (30, 4), (70, 8)];
 /// o and lse of a forward pass as they were returned, where they are as good as computed again: lse in f32 is off by u |lse|,
 /// and all weights with it, so large ones are not taken; nor are results of 16 bits. Nor where durations differ so much that
 /// the forward pass may have left rows to the plain engine.
-pub(super) fn usable(call: &Call<'_>, saved: &Output) -> Option<Forward> {
+pub(super) fn usable<'o>(call: &Call<'_>, saved: &'o Output) -> Option<Forward<'o>> {
     const LARGEST: f64 = 64.0;
     let Shape { batch, heads, queries, value_dim, .. } = call.problem.shape();
     let durations_are_close = |batch| {
@@ -40,7 +41,7 @@ pub(super) fn usable(call: &Call<'_>, saved: &Output) -> Option<Forward> {
         return None;
     }
     let o = match saved.o.elements() {
-        Elements::F32(o) => o.clone(),
+        Elements::F32(o) => Cow::Borrowed(o.as_slice()),
         Elements::F64(o) => o.iter().map(|&x| x as f32).collect(),
         _ => return None,
     };
@@ -75,7 +76,7 @@ struct UnitBlock<'o> {
 struct Unit<'o> {
     batch: usize,
     blocks: Vec<UnitBlock<'o>>,
-    sums: Gradients,
+    sums: Gradients<'o>,
     /// rows that are left to the plain engine
     careful: Vec<Place>,
 }
@@ -84,7 +85,7 @@ struct Unit<'o> {
 struct UnitKernel<'k, 'o> {
     call: &'k Call<'k>,
     upstream: &'k Upstream<'k>,
-    known: &'k Forward,
+    known: &'k Forward<'k>,
     unit: &'k mut Unit<'o>,
     watch: &'k Watch<'k>,
 }
@@ -156,7 +157,7 @@ impl UnitKernel<'_, '_> {
 /// Rows that the forward pass left to the plain engine, and those that read something that is not finite.
 fn mark_careful(
     head: &super::Head<'_>,
-    known: &Forward,
+    known: &Forward<'_>,
     batch: usize,
     block: &UnitBlock<'_>,
     count: usize,
@@ -219,7 +220,7 @@ impl Tiled {
         &self,
         call: &Call<'_>,
         upstream: &Upstream<'_>,
-        known: &Forward,
+        known: &Forward<'_>,
         monitor: &dyn Monitor,
     ) -> Result<Numbers, EngineError> {
         let shape = call.problem.shape();
@@ -239,10 +240,14 @@ impl Tiled {
         let most = SPLITS.iter().rev().find(|(fewest, _)| blocks >= *fewest).map_or(1, |&(_, parts)| parts);
         let parts = UNITS.div_ceil((batch * kv_heads).max(1)).min(most);
         let mut units = Vec::with_capacity(batch * kv_heads * parts);
+        // The first part of each key/value head adds to the result itself.
+        let mut results_dk = numbers.dk.chunks_exact_mut((keys * head_dim).max(1));
+        let mut results_dv = numbers.dv.chunks_exact_mut((keys * value_dim).max(1));
         for at in 0..batch * kv_heads * parts {
+            let (dk, dv) = if at % parts == 0 { (results_dk.next(), results_dv.next()) } else { (None, None) };
             let sums = Gradients {
-                dk: reserve("dk", keys as u128 * padded(head_dim) as u128)?,
-                dv: reserve("dv", keys as u128 * padded(value_dim) as u128)?,
+                dk: sum("dk", dk, keys, head_dim)?,
+                dv: sum("dv", dv, keys, value_dim)?,
                 sink_dk: vec![0.0; padded(head_dim)],
                 sink_dv: vec![0.0; padded(value_dim)],
                 durations: vec![0.0; keys],
@@ -265,24 +270,53 @@ impl Tiled {
         let watch = Watch::new(monitor, batch as u64 * heads as u64 * queries as u64);
         self.threads.for_each(&mut units, |_, unit| {
             // Memory is touched by the thread that adds to it.
-            unit.sums.dk.resize(keys * padded(head_dim), 0.0);
-            unit.sums.dv.resize(keys * padded(value_dim), 0.0);
+            unit.sums.dk.clear(keys * padded(head_dim));
+            unit.sums.dv.clear(keys * padded(value_dim));
             self.backend.run(UnitKernel { call, upstream, known, unit, watch: &watch });
         });
         watch.finish()?;
         let mut careful: Vec<Place> = Vec::new();
-        let mut sums = Vec::with_capacity(units.len());
+        let mut left = Vec::with_capacity(units.len());
         for unit in units {
             careful.extend(unit.careful);
-            sums.push(unit.sums);
+            left.push(Left::of(unit.sums));
         }
-        for (at, sums) in sums.iter().enumerate() {
-            numbers.add_small(call, at / (kv_heads * parts), at / parts, sums);
+        for (at, left) in left.iter().enumerate() {
+            numbers.add_small(call, at / (kv_heads * parts), at / parts, left);
         }
-        self.add_units(&mut numbers, &sums, parts, (keys, head_dim, value_dim));
+        self.add_units(&mut numbers, &left, parts, (keys, head_dim, value_dim));
         careful.sort_unstable();
         numbers.add_carefully(call.problem, upstream, &careful, monitor)?;
         Ok(numbers)
+    }
+}
+
+/// Where a unit adds the dK or dV of one key/value head: to the rows of the result that it was given, if rows need no padding.
+fn sum<'o>(
+    what: &'static str,
+    result: Option<&'o mut [f32]>,
+    keys: usize,
+    width: usize,
+) -> Result<Sum<'o>, EngineError> {
+    match result {
+        Some(result) if padded(width) == width => Ok(Sum::Result(result)),
+        _ => Ok(Sum::Own(reserve(what, keys as u128 * padded(width) as u128)?)),
+    }
+}
+
+/// What a unit has that is not in the result yet.
+struct Left {
+    dk: Option<Vec<f32>>,
+    dv: Option<Vec<f32>>,
+    sink_dk: Vec<f32>,
+    sink_dv: Vec<f32>,
+    durations: Vec<f64>,
+}
+
+impl Left {
+    fn of(sums: Gradients<'_>) -> Left {
+        let Gradients { dk, dv, sink_dk, sink_dv, durations } = sums;
+        Left { dk: dk.into_own(), dv: dv.into_own(), sink_dk, sink_dv, durations }
     }
 }
 
@@ -294,7 +328,7 @@ impl Tiled {
     fn add_units(
         &self,
         numbers: &mut Numbers,
-        units: &[Gradients],
+        units: &[Left],
         parts: usize,
         (keys, head_dim, value_dim): (usize, usize, usize),
     ) {
@@ -308,8 +342,12 @@ impl Tiled {
         }
         self.threads.for_each(&mut shares, |_, (kv, first, dk, dv)| {
             for unit in &units[*kv * parts..][..parts] {
-                add_rows(dk, head_dim, &unit.dk[*first * padded(head_dim)..], padded(head_dim));
-                add_rows(dv, value_dim, &unit.dv[*first * padded(value_dim)..], padded(value_dim));
+                if let Some(rows) = &unit.dk {
+                    add_rows(dk, head_dim, &rows[*first * padded(head_dim)..], padded(head_dim));
+                }
+                if let Some(rows) = &unit.dv {
+                    add_rows(dv, value_dim, &rows[*first * padded(value_dim)..], padded(value_dim));
+                }
             }
         });
     }
@@ -317,7 +355,7 @@ impl Tiled {
 
 impl Numbers {
     /// Adds what a unit of key/value head `kv`, counted over all batches, has for its sink and for durations.
-    fn add_small(&mut self, call: &Call<'_>, batch: usize, kv: usize, sums: &Gradients) {
+    fn add_small(&mut self, call: &Call<'_>, batch: usize, kv: usize, sums: &Left) {
         let Shape { keys, head_dim, value_dim, .. } = call.problem.shape();
         if matches!(call.stores[kv].sink, SinkRows::Given { .. }) {
             add_rows(&mut self.sink_dk[kv * head_dim..][..head_dim], head_dim, &sums.sink_dk, padded(head_dim));

@@ -12,7 +12,7 @@ impl<R: SegmentRule> Differentiate for R {
     const HAS_DURATIONS: bool = true;
 
     #[inline(always)]
-    fn begin<S: Simd>(s: S, head: &Head<'_>, block: &mut Block<S>, sums: &mut Gradients) {
+    fn begin<S: Simd>(s: S, head: &Head<'_>, block: &mut Block<S>, sums: &mut Gradients<'_>) {
         begin::<S, R>(s, head, block, sums);
     }
 
@@ -23,7 +23,7 @@ impl<R: SegmentRule> Differentiate for R {
         place: TilePlace,
         block: &mut Block<S>,
         scratch: &mut Scratch<S>,
-        sums: &mut Gradients,
+        sums: &mut Gradients<'_>,
     ) {
         tile::<S, R>(s, head, place, block, scratch, sums);
     }
@@ -49,7 +49,7 @@ impl<V: Copy> Carry<V> {
 
 /// The opening: the segment from the sink to node f, for all rows that see it.
 #[inline(always)]
-fn begin<S: Simd, R: SegmentRule>(s: S, head: &Head<'_>, block: &mut Block<S>, sums: &mut Gradients) {
+fn begin<S: Simd, R: SegmentRule>(s: S, head: &Head<'_>, block: &mut Block<S>, sums: &mut Gradients<'_>) {
     let (plan, m, delta) = (&block.plan, by_lane(s, &block.m), by_lane(s, &block.deltas));
     block.carry = Carry { a: m, c: zeros(s), p: zeros(s), da: zeros(s) };
     if !R::READS_LEFT || plan.first < 2 {
@@ -121,7 +121,7 @@ fn tile<S: Simd, R: SegmentRule>(
     TilePlace { at, height, is_last, ahead }: TilePlace,
     block: &mut Block<S>,
     scratch: &mut Scratch<S>,
-    sums: &mut Gradients,
+    sums: &mut Gradients<'_>,
 ) {
     let plan = &block.plan;
     scores(s, &head.store.keys, at, &block.q, &mut scratch.scores[..height], zeros(s), ahead);

@@ -6,7 +6,7 @@ use crate::tiled::head::{Head, Source};
 use contattn_core::{Domain, Hold, MovingEdge, Part, Place, Rule};
 
 /// What one row gives beside the tiles, in f64.
-pub(super) struct SingleRow<'s, 'a> {
+pub(super) struct SingleRow<'s, 'a, 'o> {
     pub(super) head: &'s Head<'a>,
     pub(super) row: usize,
     pub(super) lane: usize,
@@ -17,10 +17,10 @@ pub(super) struct SingleRow<'s, 'a> {
     pub(super) dq: &'s mut [f32],
     pub(super) m: f64,
     pub(super) delta: f64,
-    pub(super) sums: &'s mut Gradients,
+    pub(super) sums: &'s mut Gradients<'o>,
 }
 
-impl SingleRow<'_, '_> {
+impl SingleRow<'_, '_, '_> {
     fn score(&self, source: Source) -> f64 {
         single_score(self.q, self.lanes, self.lane, self.head.key(source))
     }
@@ -34,7 +34,7 @@ impl SingleRow<'_, '_> {
     fn add_value(&mut self, source: Source, weight: f64) {
         let width = self.g.len() / self.lanes;
         let row = match source {
-            Source::Node(node) => &mut self.sums.dv[(node - 1) * padded(width)..][..width],
+            Source::Node(node) => &mut self.sums.dv.rows(node - 1, 1, padded(width))[..width],
             Source::Sink => &mut self.sums.sink_dv[..width],
         };
         for (sum, &g) in row.iter_mut().zip(self.g.iter().skip(self.lane).step_by(self.lanes)) {
@@ -46,7 +46,7 @@ impl SingleRow<'_, '_> {
     fn add_score(&mut self, source: Source, da: f64) {
         let width = self.q.len() / self.lanes;
         let row = match source {
-            Source::Node(node) => &mut self.sums.dk[(node - 1) * padded(width)..][..width],
+            Source::Node(node) => &mut self.sums.dk.rows(node - 1, 1, padded(width))[..width],
             Source::Sink => &mut self.sums.sink_dk[..width],
         };
         for (sum, &q) in row.iter_mut().zip(self.q.iter().skip(self.lane).step_by(self.lanes)) {

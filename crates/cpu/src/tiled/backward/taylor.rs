@@ -57,7 +57,7 @@ impl Differentiate for Taylor {
     const HAS_DURATIONS: bool = false;
 
     #[inline(always)]
-    fn begin<S: Simd>(s: S, head: &Head<'_>, block: &mut Block<S>, _: &mut Gradients) {
+    fn begin<S: Simd>(s: S, head: &Head<'_>, block: &mut Block<S>, _: &mut Gradients<'_>) {
         block.smooth = Carry::new(s);
         if block.plan.first < 2 {
             return;
@@ -83,7 +83,7 @@ impl Differentiate for Taylor {
         TilePlace { at, height, is_last, ahead }: TilePlace,
         block: &mut Block<S>,
         scratch: &mut Scratch<S>,
-        sums: &mut Gradients,
+        sums: &mut Gradients<'_>,
     ) {
         let rows = height + usize::from(is_last);
         scores(s, &head.store.keys, at, &block.q, &mut scratch.scores[..height], zeros(s), ahead);
@@ -112,13 +112,13 @@ impl Differentiate for Taylor {
         }
         let (k_width, v_width) = (padded(block.q.len()), padded(block.g.len()));
         let weights = &scratch.weights[..rows];
-        let dv = &mut sums.dv[(at - 2) * v_width..][..rows * v_width];
+        let dv = sums.dv.rows(at - 2, rows, v_width);
         outer(s, s.floats(weights.as_flattened()), &block.g_rows, v_width / S::LANES, dv);
         // Row 0 of dA is that of node at - 2; there is none before node 1.
         let skipped = usize::from(at == 2);
         let (first, da) = (at - 2 + skipped, &scratch.da[skipped..=rows]);
         accumulate(s, &head.store.keys, first, da, None, &mut block.dq, None);
-        let dk = &mut sums.dk[(first - 1) * k_width..][..da.len() * k_width];
+        let dk = sums.dk.rows(first - 1, da.len(), k_width);
         outer(s, s.floats(da.as_flattened()), &block.q_rows, k_width / S::LANES, dk);
         if let (SinkRows::Given { key, .. }, true) = (&head.store.sink, is_last) {
             let (weight, da) = (block.smooth.sink_weight, block.smooth.sink_da);
