@@ -59,19 +59,26 @@ mod mistakes;
 mod owned;
 mod params;
 mod peak;
+mod setups;
 mod sight;
 mod source;
 mod timeline;
 mod uploaded;
+mod uploading;
+#[cfg(test)]
+mod validated;
+mod variant;
 mod work;
 
 #[cfg(test)]
 mod tests;
 
 pub use adapter::{Adapter, Choice, HOW_TO_GET_ONE, Kind, Limits, adapters};
-pub use device::{Options, Variant};
+pub use device::Options;
 pub use engine::Gpu;
 pub use uploaded::Uploaded;
+pub use uploading::Uploading;
+pub use variant::Variant;
 pub use work::{Pending, Timed};
 
 /// Name of the engine.
