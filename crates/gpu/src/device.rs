@@ -274,12 +274,7 @@ impl Device {
                 })
             })?;
             // Of a lost device buffers are made without an error, and are none.
-            let view = made.get_mapped_range_mut(..);
-            view.map_err(|error| {
-                let _ = self.device.poll(wgpu::PollType::Poll);
-                self.explain(error)
-            })?
-            .copy_from_slice(part);
+            made.get_mapped_range_mut(..).map_err(|error| self.explain(error))?.copy_from_slice(part);
             made.unmap();
             self.guarded(what, size, || {
                 let mut encoder = self.device.create_command_encoder(&Default::default());

@@ -101,7 +101,8 @@ impl Gpu {
     pub fn lose_device(&self) {
         let device = self.current();
         device.device.destroy();
-        let _ = device.device.poll(wgpu::PollType::Poll);
+        // The loss is told once nothing is under way any more.
+        let _ = device.device.poll(wgpu::PollType::wait_indefinitely());
     }
 }
 
