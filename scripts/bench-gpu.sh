@@ -7,5 +7,7 @@ target=${CARGO_TARGET_DIR:-target}
 
 # Without the verified reference, so that neither GMP nor a C compiler for it is needed.
 cargo build --locked --release --package contattn --no-default-features --features gpu
+began=$SECONDS
 "$target"/release/contattn devices
 "$target"/release/contattn bench gpu "$@"
+echo "checked and timed in $((SECONDS - began)) s, after a build of $began s"

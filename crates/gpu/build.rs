@@ -1,55 +1,54 @@
-//! Assembles every shader in representative setups, parses and validates it, and writes down how its uniforms lie in memory: a
-//! broken shader, or one that does not fit the host's structures, fails to build wherever it is built.
+//! Assembles every shader in every setup that the engine asks for, parses and validates it, and writes down how its uniforms lie in
+//! memory: a broken shader, or one that does not fit the host's structures, fails to build wherever it is built.
 
-#[path = "src/source.rs"]
+#[path = "src/setups.rs"]
 #[allow(dead_code)] // what the engine alone asks for
+mod setups;
+#[path = "src/source.rs"]
+#[allow(dead_code)]
 mod source;
+#[path = "src/validated.rs"]
+mod validated;
+#[path = "src/variant.rs"]
+#[allow(dead_code, unreachable_pub)]
+mod variant;
 
-use naga::valid::{Capabilities, ValidationFlags, Validator};
 use source::{Kernel, Setup};
 use std::fmt::Write as _;
 use std::path::Path;
 
 fn main() {
-    println!("cargo::rerun-if-changed=src/source.rs");
-    println!("cargo::rerun-if-changed=src/shaders");
-    let mut layout = None;
-    for rule in ["linear", "step", "trapezoid"] {
-        for (threads, value_count, key_count, subgroups) in
-            [(8, 1, 1, false), (8, 4, 4, false), (8, 8, 8, false), (8, 2, 2, true), (16, 4, 4, false), (16, 1, 2, true)]
-        {
-            // Mistakes are planted in the simplest setup alone.
-            let mistakes =
-                if rule == "linear" && (value_count, subgroups) == (1, false) { source::MISTAKES } else { 0 };
-            for mistake in 0..=mistakes {
-                let setup = Setup { rule, threads, value_count, key_count, subgroups, mistake };
-                for kernel in Kernel::ALL {
-                    check(kernel, &setup, &mut layout);
-                }
-            }
-        }
+    for file in ["setups.rs", "source.rs", "validated.rs", "variant.rs", "shaders"] {
+        println!("cargo::rerun-if-changed=src/{file}");
     }
+    let list = setups::every();
+    let threads = std::thread::available_parallelism().map_or(1, |count| count.get());
+    let parts = list.chunks(list.len().div_ceil(threads));
+    let texts: Vec<Option<String>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = parts.map(|part| scope.spawn(|| layout(part))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("every shader is valid")).collect()
+    });
+    let mut texts = texts.into_iter().flatten();
+    let text = texts.next().expect("some kernel has the uniforms");
+    assert!(texts.all(|other| other == text), "kernels have different uniforms");
     let out = std::env::var_os("OUT_DIR").expect("cargo sets it");
-    let text = layout.expect("some kernel has the uniforms");
     std::fs::write(Path::new(&out).join("layout.rs"), text).expect("the output folder can be written");
 }
 
-fn check(kernel: Kernel, setup: &Setup, layout: &mut Option<String>) {
-    let name = format!("{}.wgsl as {setup:?}", kernel.file());
-    let text = setup.assemble(kernel).unwrap_or_else(|error| panic!("{name}: {error}"));
-    let module =
-        naga::front::wgsl::parse_str(&text).unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(&text)));
-    let capabilities =
-        if setup.subgroups || kernel == Kernel::Lanes { Capabilities::SUBGROUP } else { Capabilities::empty() };
-    let mut validator = Validator::new(ValidationFlags::all(), capabilities);
-    validator.validate(&module).unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(&text)));
-    for (_, constant) in module.global_variables.iter() {
-        if constant.space == naga::AddressSpace::Uniform {
-            let found = describe(&module, constant.ty);
-            let known = layout.get_or_insert_with(|| found.clone());
-            assert!(*known == found, "{name} has other uniforms than the kernels before it");
+/// The uniforms of some kernels as text: of all the same, where any has some.
+fn layout(list: &[(Kernel, Setup)]) -> Option<String> {
+    let mut layout: Option<String> = None;
+    for (kernel, setup) in list {
+        let module = validated::validated(*kernel, setup).unwrap_or_else(|error| panic!("{error}"));
+        for (_, variable) in module.global_variables.iter() {
+            if variable.space == naga::AddressSpace::Uniform {
+                let found = describe(&module, variable.ty);
+                let known = layout.get_or_insert_with(|| found.clone());
+                assert!(*known == found, "{kernel:?} as {setup:?} has other uniforms than the kernels before it");
+            }
         }
     }
+    layout
 }
 
 /// The fields of a uniform structure with their offsets, as Rust.

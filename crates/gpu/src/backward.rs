@@ -2,9 +2,10 @@
 
 use crate::careful::CarefulHead;
 use crate::device::failed;
-use crate::forward::{columns, floats, in_range, tensor};
+use crate::forward::{floats, in_range, tensor};
 use crate::owned::narrow;
 use crate::params::{ACCUMULATE, Params, RESUME};
+use crate::setups::BACKWARD_THREADS;
 use crate::sight::{Kind, RecordKind};
 use crate::source::{Kernel, Setup};
 use crate::timeline::Source;
@@ -12,12 +13,6 @@ use crate::uploaded::{Fate, InUse, Inner, vectors, zeros};
 use crate::work::{Before, Pending, Step};
 use contattn_core::{Dtype, EngineError, Gradient, Problem, Shape, Sink, SinkGradient, Tensor, Timeline, Upstream};
 use std::sync::atomic::Ordering;
-
-/// T of the kernels.
-const THREADS: usize = 8;
-/// Most vectors of four of a row of dq, and of rows of dk and dv, that each of T threads holds.
-const MOST_OF_QUERIES: usize = 8;
-const MOST_OF_KEYS: usize = 4;
 
 /// Upstream gradients in f32, kept until the host's own rows are done.
 pub(crate) struct OwnedUpstream {
@@ -120,10 +115,8 @@ impl Inner {
                     }
                 }
             }
-            self.device.guarded("upstream gradients", g_buffer.size(), || {
-                self.device.queue.write_buffer(g_buffer, 0, bytemuck::cast_slice(&g));
-                self.device.queue.write_buffer(lse_buffer, 0, bytemuck::cast_slice(&g_lse));
-            })?;
+            self.device.send("upstream gradients", g_buffer, bytemuck::cast_slice(&g))?;
+            self.device.send("upstream gradients of lse", lse_buffer, bytemuck::cast_slice(&g_lse))?;
         }
         Ok(left_out)
     }
@@ -134,11 +127,10 @@ impl Inner {
         let (d, dv) = (vectors(head_dim), vectors(value_dim));
         let has_records = self.layout.records > 0;
         let density = self.density();
-        let plain = Setup { mistake: crate::mistakes::planted(), ..Setup::plain(self.rule()) };
-        let by_query = Setup { key_count: columns(d, THREADS, MOST_OF_QUERIES), ..plain };
-        let count = columns(d.max(dv), THREADS, MOST_OF_KEYS);
-        let by_key = Setup { key_count: count, value_count: count, ..plain };
-        let side = plain.side();
+        let mistake = crate::mistakes::planted();
+        let by_query = Setup { mistake, ..Setup::backward_queries(self.rule(), d) };
+        let by_key = Setup { mistake, ..Setup::backward_keys(self.rule(), d.max(dv)) };
+        let side = by_key.side();
         let mut steps = Vec::new();
         for (queries, [g, g_lse, dq]) in self.queries.iter().zip(&buffers.queries) {
             let rows = queries.block.heads.len() * queries.block.rows.len();
@@ -161,7 +153,7 @@ impl Inner {
                     let params = Params { flags, ..self.params(queries, &keys.block, &heads) };
                     steps.push(self.by_row(Kernel::PiecesBackward, params, bound(keys), rows));
                 }
-                for column0 in (0..d).step_by(THREADS * by_query.key_count) {
+                for column0 in (0..d).step_by(BACKWARD_THREADS * by_query.key_count) {
                     for (at, (keys, segments)) in
                         self.spans(list, &by_query, Kernel::BackwardQueries).iter().enumerate()
                     {
@@ -195,7 +187,7 @@ impl Inner {
                     }
                     let each = self.shape.heads / self.shape.kv_heads;
                     let kv_heads = heads.start / each..(heads.end - 1) / each + 1;
-                    let own = side - if plain.reads_left() { 2 } else { 0 };
+                    let own = side - if by_key.reads_left() { 2 } else { 0 };
                     let tiles = keys.block.owned.len().div_ceil(own);
                     let params = Params {
                         tiles: tiles as u32,
@@ -213,7 +205,7 @@ impl Inner {
                     let most = self.device.most_iterations() / by_key.iterations(Kernel::BackwardKeys, d, dv);
                     let work = each * queries.block.rows.len().div_ceil(side);
                     let (most, parts) = (most.clamp(1, work), work.div_ceil(most.clamp(1, work)));
-                    let columns = (0..d.max(dv)).step_by(THREADS * count);
+                    let columns = (0..d.max(dv)).step_by(BACKWARD_THREADS * by_key.key_count);
                     for (column0, part) in columns.flat_map(|column| (0..parts).map(move |part| (column, part))) {
                         steps.push(Step {
                             kernel: Kernel::BackwardKeys,
@@ -250,7 +242,7 @@ impl Inner {
                             };
                             steps.push(Step {
                                 kernel: Kernel::Gather,
-                                setup: Setup::plain("linear"),
+                                setup: Setup::simple(Kernel::Gather, self.rule()),
                                 params,
                                 buffers: buffers.to_vec(),
                                 groups: (kv_heads.len() * self.layout.gathered) as u64,

@@ -2,43 +2,10 @@
 
 use crate::adapter::{self, Adapter, Choice, Limits};
 use crate::source::{Kernel, Setup};
+use crate::variant::Variant;
 use contattn_core::EngineError;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
-
-/// How kernels are laid out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum Variant {
-    /// Within the default limits of WebGPU: tiles of 32 x 32, workgroups of 64 threads, 16 KiB of their memory.
-    #[default]
-    Portable,
-    /// The same tiles; threads that share a row of scores pass numbers on through their subgroup.
-    Subgroups,
-    /// Tiles of 64 x 64 forward, workgroups of 256 threads, 32 KiB.
-    Wide,
-}
-
-impl Variant {
-    /// Each of them.
-    pub const ALL: [Variant; 3] = [Variant::Portable, Variant::Subgroups, Variant::Wide];
-
-    /// Its name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Variant::Portable => "portable",
-            Variant::Subgroups => "subgroups",
-            Variant::Wide => "wide",
-        }
-    }
-
-    /// T of the forward pass.
-    pub(crate) const fn threads(self) -> usize {
-        match self {
-            Variant::Portable | Variant::Subgroups => 8,
-            Variant::Wide => 16,
-        }
-    }
-}
 
 /// What can be chosen about an engine.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -50,6 +17,9 @@ pub struct Options {
     /// most bytes of one buffer, where less than the device allows: tensors are split into more parts
     pub largest_buffer: Option<u64>,
 }
+
+/// Bytes of the buffers through which numbers go to the device; a multiple of what copies are counted in.
+const SENT_AT_ONCE: usize = 32 << 20;
 
 /// An open device.
 #[derive(Debug)]
@@ -157,7 +127,7 @@ impl Device {
             lost: Arc::default(),
         };
         let fits = |variant: Variant| {
-            let setup = Setup { threads: variant.threads(), ..Setup::plain("linear") };
+            let setup = Setup::forward("linear", variant, 1);
             let (bytes, threads) = (setup.workgroup_bytes(Kernel::Forward), setup.threads * setup.threads);
             let needs = format!(
                 "needs {bytes} bytes of workgroup memory, {threads} threads and 8 storage buffers; the device has {}, {} and {}",
@@ -192,8 +162,9 @@ impl Device {
     /// That threads lie in subgroups in their order, which WGSL does not promise.
     fn check_lanes(&self) -> Result<(), String> {
         let count = 256;
-        let buffer = self.buffer("lanes", 8 * count, false).map_err(|e| e.to_string())?;
-        let pipeline = self.pipeline(Kernel::Lanes, Setup::plain("linear")).map_err(|e| e.to_string())?;
+        let buffer = self.buffer("lanes", 8 * count).map_err(|e| e.to_string())?;
+        let pipeline =
+            self.pipeline(Kernel::Lanes, Setup::simple(Kernel::Lanes, "linear")).map_err(|e| e.to_string())?;
         let group = self.bind(&pipeline, None, &[&buffer]);
         let mut encoder = self.device.create_command_encoder(&Default::default());
         {
@@ -279,14 +250,39 @@ impl Device {
     }
 
     /// A buffer for shaders, of at least some bytes, filled with zeros.
-    pub(crate) fn buffer(&self, what: &'static str, bytes: u64, mapped: bool) -> Result<wgpu::Buffer, EngineError> {
+    pub(crate) fn buffer(&self, what: &'static str, bytes: u64) -> Result<wgpu::Buffer, EngineError> {
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
-        self.make_buffer(what, bytes, usage, mapped)
+        self.make_buffer(what, bytes, usage)
     }
 
     /// A buffer for reading.
     pub(crate) fn staging(&self, bytes: u64) -> Result<wgpu::Buffer, EngineError> {
-        self.make_buffer("a copy of results", bytes, wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST, false)
+        self.make_buffer("a copy of results", bytes, wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST)
+    }
+
+    /// Fills a buffer from its beginning, in parts that go by way of buffers of our own: where there is no memory for one that wgpu
+    /// makes by itself (for a buffer that is mapped when it is made, for `write_buffer`), it gives up the device.
+    pub(crate) fn send(&self, what: &'static str, buffer: &wgpu::Buffer, bytes: &[u8]) -> Result<(), EngineError> {
+        for (at, part) in bytes.chunks(SENT_AT_ONCE).enumerate() {
+            let size = part.len() as u64;
+            let made = self.guarded(what, size, || {
+                self.device.create_buffer(&wgpu::BufferDescriptor {
+                    label: Some(what),
+                    size,
+                    usage: wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC,
+                    mapped_at_creation: true,
+                })
+            })?;
+            // Of a lost device buffers are made without an error, and are none.
+            made.get_mapped_range_mut(..).map_err(|error| self.explain(error))?.copy_from_slice(part);
+            made.unmap();
+            self.guarded(what, size, || {
+                let mut encoder = self.device.create_command_encoder(&Default::default());
+                encoder.copy_buffer_to_buffer(&made, 0, buffer, (at * SENT_AT_ONCE) as u64, size);
+                self.queue.submit([encoder.finish()]);
+            })?;
+        }
+        Ok(())
     }
 
     pub(crate) fn make_buffer(
@@ -294,14 +290,14 @@ impl Device {
         what: &'static str,
         bytes: u64,
         usage: wgpu::BufferUsages,
-        mapped_at_creation: bool,
     ) -> Result<wgpu::Buffer, EngineError> {
         let size = bytes.max(16).next_multiple_of(16);
         if size > self.limits.buffer {
             return Err(EngineError::OutOfMemory { what, bytes: u128::from(size) });
         }
         self.guarded(what, size, || {
-            self.device.create_buffer(&wgpu::BufferDescriptor { label: Some(what), size, usage, mapped_at_creation })
+            let description = wgpu::BufferDescriptor { label: Some(what), size, usage, mapped_at_creation: false };
+            self.device.create_buffer(&description)
         })
     }
 
@@ -312,6 +308,10 @@ impl Device {
         if let Some(pipeline) = pipelines.get(&key) {
             return Ok(pipeline.clone());
         }
+        debug_assert!(
+            crate::setups::every().into_iter().chain(crate::setups::with_mistakes()).any(|listed| listed == key),
+            "{key:?} is not in the list of setups"
+        );
         let text = setup.assemble(kernel).map_err(failed)?;
         let storage = accesses(kernel).iter().enumerate().map(|(at, &writes)| {
             let binding = at as u32 + u32::from(has_params(kernel));

@@ -2,9 +2,12 @@
 
 use crate::adapter::Adapter;
 use crate::backward::{self, OwnedUpstream};
-use crate::device::{Device, Options, Variant};
+use crate::device::{Device, Options};
 use crate::forward;
+use crate::owned::Owned;
 use crate::uploaded::{Inner, Uploaded};
+use crate::uploading::Uploading;
+use crate::variant::Variant;
 use crate::work::Pending;
 use contattn_core::{
     Dtype, Engine, EngineError, Feature, Gradient, Monitor, Open, Output, Problem, Request, Rule, Upstream,
@@ -13,7 +16,11 @@ use std::sync::{Arc, Mutex};
 
 /// The engine on a GPU, in f32: results have the same bits from run to run on one adapter with one variant.
 #[derive(Debug)]
-pub struct Gpu {
+pub struct Gpu(Arc<Opened>);
+
+/// What uploads on threads of their own share with the engine.
+#[derive(Debug)]
+struct Opened {
     options: Options,
     device: Mutex<Arc<Device>>,
     /// whether somebody else opened the device
@@ -35,7 +42,7 @@ impl Gpu {
     /// [`EngineError::Unavailable`] where there is no such adapter, or it cannot run the variant asked for.
     pub async fn open_async(options: Options) -> Result<Gpu, EngineError> {
         let device = Device::open(&options).await?;
-        Ok(Gpu { options, device: Mutex::new(Arc::new(device)), shared: false })
+        Ok(Gpu::of(device, options, false))
     }
 
     /// Takes a device that is in use already, for instance that of a user interface; `options.adapter` is not looked at.
@@ -44,7 +51,11 @@ impl Gpu {
     /// As [`Gpu::open_async`].
     pub fn from_device(device: wgpu::Device, queue: wgpu::Queue, options: Options) -> Result<Gpu, EngineError> {
         let device = Device::share(device, queue, &options)?;
-        Ok(Gpu { options, device: Mutex::new(Arc::new(device)), shared: true })
+        Ok(Gpu::of(device, options, true))
+    }
+
+    fn of(device: Device, options: Options, shared: bool) -> Gpu {
+        Gpu(Arc::new(Opened { options, device: Mutex::new(Arc::new(device)), shared }))
     }
 
     /// The adapter in use, with the limits that the device was opened with.
@@ -58,6 +69,45 @@ impl Gpu {
     }
 
     pub(crate) fn current(&self) -> Arc<Device> {
+        self.0.current()
+    }
+
+    /// Sends a problem to the device, to be attended many times; the caller's thread does the work.
+    ///
+    /// # Errors
+    /// What the engine lacks; memory; devices.
+    pub fn upload(&self, problem: &Problem<'_>) -> Result<Uploaded, EngineError> {
+        self.check(problem, &Request::default())?;
+        self.0.place(Owned::of(problem)?, &|| false)
+    }
+
+    /// Begins to send a problem to the device. The tensors are copied before this returns, in O((queries + keys) width); a thread of
+    /// its own does the rest, a lost device opened again and kernels of the forward pass compiled among it.
+    ///
+    /// # Errors
+    /// What the engine lacks; memory for the copy; threads. All else the upload itself says.
+    pub fn upload_later(&self, problem: &Problem<'_>) -> Result<Uploading, EngineError> {
+        self.check(problem, &Request::default())?;
+        let (owned, opened) = (Owned::of(problem)?, self.0.clone());
+        Uploading::begin(move |cancelled| {
+            let uploaded = opened.place(owned, cancelled)?;
+            uploaded.0.compile_forward(cancelled)?;
+            Ok(uploaded)
+        })
+    }
+
+    /// Frees what the device holds as if it had been lost: for tests of what comes after.
+    #[doc(hidden)]
+    pub fn lose_device(&self) {
+        let device = self.current();
+        device.device.destroy();
+        // The loss is told once nothing is under way any more.
+        let _ = device.device.poll(wgpu::PollType::wait_indefinitely());
+    }
+}
+
+impl Opened {
+    fn current(&self) -> Arc<Device> {
         self.device.lock().unwrap_or_else(|e| e.into_inner()).clone()
     }
 
@@ -73,21 +123,9 @@ impl Gpu {
         Ok(current.clone())
     }
 
-    /// Sends a problem to the device, to be attended many times.
-    ///
-    /// # Errors
-    /// What the engine lacks; memory; devices.
-    pub fn upload(&self, problem: &Problem<'_>) -> Result<Uploaded, EngineError> {
-        self.check(problem, &Request::default())?;
-        Ok(Uploaded(Arc::new(Inner::new(self.device()?, problem)?)))
-    }
-
-    /// Frees what the device holds as if it had been lost: for tests of what comes after.
-    #[doc(hidden)]
-    pub fn lose_device(&self) {
-        let device = self.current();
-        device.device.destroy();
-        let _ = device.device.poll(wgpu::PollType::Poll);
+    /// Lays a problem out and sends it.
+    fn place(&self, owned: Owned, cancelled: &dyn Fn() -> bool) -> Result<Uploaded, EngineError> {
+        Ok(Uploaded(Arc::new(Inner::new(self.device()?, owned, cancelled)?)))
     }
 }
 
@@ -131,8 +169,8 @@ impl Engine for Gpu {
         if monitor.is_cancelled() {
             return Err(EngineError::Cancelled);
         }
-        let rows = rows(problem);
-        self.upload(problem)?.attend(request.dtype(problem))?.watched(monitor, rows)
+        let (rows, uploaded) = (rows(problem), self.0.place(Owned::of(problem)?, &|| monitor.is_cancelled())?);
+        uploaded.attend(request.dtype(problem))?.watched(monitor, rows)
     }
 
     fn backward(
@@ -147,8 +185,8 @@ impl Engine for Gpu {
         if monitor.is_cancelled() {
             return Err(EngineError::Cancelled);
         }
-        let rows = rows(problem);
-        self.upload(problem)?.pull(upstream, request.dtype(problem))?.watched(monitor, rows)
+        let (rows, uploaded) = (rows(problem), self.0.place(Owned::of(problem)?, &|| monitor.is_cancelled())?);
+        uploaded.pull(upstream, request.dtype(problem))?.watched(monitor, rows)
     }
 }
 

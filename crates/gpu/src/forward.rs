@@ -2,7 +2,6 @@
 
 use crate::blocks::KeyBlock;
 use crate::careful::CarefulHead;
-use crate::device::Variant;
 use crate::owned::narrow;
 use crate::params::{FINISH, Params, RESUME};
 use crate::sight::Kind;
@@ -11,14 +10,6 @@ use crate::uploaded::{Fate, InUse, Inner, KeyBuffers, QueryBuffers, vectors};
 use crate::work::{Pending, Step};
 use contattn_core::{Dtype, Element, Elements, EngineError, Output, Problem, Rule, Shape, Tensor};
 use std::ops::Range;
-
-/// Most columns of accumulators in vectors of four, for each of the T threads of a row.
-const MOST_COLUMNS: usize = 8;
-
-/// The power of two of vectors that each of T threads holds, for rows of `vectors`, at most `most`.
-pub(crate) fn columns(vectors: usize, threads: usize, most: usize) -> usize {
-    vectors.div_ceil(threads).next_power_of_two().min(most)
-}
 
 /// The rule as shaders name it.
 pub(crate) const fn rule_name(rule: Rule) -> &'static str {
@@ -87,16 +78,9 @@ impl Inner {
     /// Dispatches of the forward pass.
     pub(crate) fn forward_steps(&self) -> Vec<Step> {
         let Shape { head_dim, value_dim, .. } = self.shape;
-        let threads = self.device.variant.threads();
-        let value_count = columns(vectors(value_dim), threads, MOST_COLUMNS * 8 / threads);
-        let setup = Setup {
-            threads,
-            value_count,
-            subgroups: self.device.variant == Variant::Subgroups,
-            mistake: crate::mistakes::planted(),
-            ..Setup::plain(self.rule())
-        };
-        let (side, width) = (setup.side(), threads * value_count);
+        let mistake = crate::mistakes::planted();
+        let setup = Setup { mistake, ..Setup::forward(self.rule(), self.device.variant, vectors(value_dim)) };
+        let (side, width) = (setup.side(), setup.threads * setup.value_count);
         let has_pieces = self.has_pieces();
         let density = self.density();
         let mut steps = Vec::new();
@@ -127,7 +111,7 @@ impl Inner {
                         let resumes = if has_pieces || at > 0 { RESUME } else { 0 };
                         let finishes = if at + 1 == spans.len() { FINISH } else { 0 };
                         let tiles = queries.block.rows.len().div_ceil(side);
-                        let width = (head_dim + value_dim.min(4 * width)) as f64;
+                        let columns = (head_dim + value_dim.min(4 * width)) as f64;
                         steps.push(Step {
                             kernel: Kernel::Forward,
                             setup,
@@ -135,12 +119,8 @@ impl Inner {
                             buffers: buffers.to_vec(),
                             groups: (heads.len() * tiles) as u64,
                             work_per_group: 1,
-                            cost: (side * segments.len()) as f64 * density * width + 1e4,
-                            rows: if finishes > 0 && column0 + threads * value_count >= vectors(value_dim) {
-                                rows as f64
-                            } else {
-                                0.0
-                            },
+                            cost: (side * segments.len()) as f64 * density * columns + 1e4,
+                            rows: if finishes > 0 && column0 + width >= vectors(value_dim) { rows as f64 } else { 0.0 },
                         });
                     }
                 }
@@ -173,11 +153,10 @@ impl Inner {
 
     /// A kernel with one thread for each of `rows` rows.
     pub(crate) fn by_row(&self, kernel: Kernel, params: Params, buffers: Vec<wgpu::Buffer>, rows: usize) -> Step {
-        let rule = if kernel == Kernel::Upstream { "linear" } else { self.rule() };
         // `tiles` is where the work ends.
         Step {
             kernel,
-            setup: Setup::plain(rule),
+            setup: Setup::simple(kernel, self.rule()),
             params: Params { tiles: rows as u32, ..params },
             buffers,
             groups: rows.div_ceil(64) as u64,

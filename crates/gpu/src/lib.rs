@@ -9,12 +9,13 @@
 //! - **tile**: 32 or 64 queries against as many keys, of which a workgroup holds the scores.
 //! - **slot**: a place on the device's own time line, which has no masks, documents or special sinks.
 //! - **record**: a cut segment, a piece of held curve or a moving edge of one row.
-//! - **variant**: how the kernels are laid out.
+//! - **variant**: how the kernels are laid out; **setup**: all that a kernel is assembled for.
 //!
 //! # Calls that do not block
 //!
 //! [`Gpu`] is an engine like any other. Beside that, a problem can be [uploaded](Gpu::upload) once and attended many times; a call
-//! under way is polled, awaited or waited for ([`Pending`]).
+//! under way is polled, awaited or waited for ([`Pending`]). So is an upload that a [thread of its own](Gpu::upload_later) makes
+//! ([`Uploading`]), which leaves the caller a copy of the tensors to make and no more.
 //!
 //! ```
 //! use contattn_core::{Dtype, EngineError, Layout, Open, Problem, Sink, Spec, Tensor, TensorName};
@@ -36,7 +37,7 @@
 //!     Sink::Zeros,
 //!     Spec::default(),
 //! )?;
-//! let uploaded = gpu.upload(&problem)?;
+//! let uploaded = gpu.upload_later(&problem)?.wait()?;
 //! let mut call = uploaded.attend(Dtype::F32)?;
 //! let output = loop {
 //!     // A user interface would draw a frame here.
@@ -59,19 +60,26 @@ mod mistakes;
 mod owned;
 mod params;
 mod peak;
+mod setups;
 mod sight;
 mod source;
 mod timeline;
 mod uploaded;
+mod uploading;
+#[cfg(test)]
+mod validated;
+mod variant;
 mod work;
 
 #[cfg(test)]
 mod tests;
 
 pub use adapter::{Adapter, Choice, HOW_TO_GET_ONE, Kind, Limits, adapters};
-pub use device::{Options, Variant};
+pub use device::Options;
 pub use engine::Gpu;
 pub use uploaded::Uploaded;
+pub use uploading::Uploading;
+pub use variant::Variant;
 pub use work::{Pending, Timed};
 
 /// Name of the engine.

@@ -20,8 +20,8 @@ impl Gpu {
         // A card has enough to do with some thousand workgroups; software, with a few.
         let groups: u32 = if device.adapter.is_software() { 64 } else { 16_384 };
         let bytes = 4 * THREADS * u64::from(groups);
-        let out = device.buffer("numbers", bytes, false)?;
-        let pipeline = device.pipeline(Kernel::Peak, Setup::plain("linear"))?;
+        let out = device.buffer("numbers", bytes)?;
+        let pipeline = device.pipeline(Kernel::Peak, Setup::simple(Kernel::Peak, "linear"))?;
         let bindings = device.bind(&pipeline, None, &[&out]);
         let mut best = 0.0f64;
         for round in 0..=rounds {

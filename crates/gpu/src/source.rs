@@ -11,8 +11,9 @@
 //! #if NAME / #else / #end, #if A == B           one or the other
 //! ```
 //!
-//! Numbers and words come from a [`Setup`]. The build script assembles every kernel in representative setups, parses and validates
-//! them; the engine assembles those that it needs. This file is compiled into both, so it uses the standard library alone.
+//! Numbers and words come from a [`Setup`]. The build script assembles every kernel in every setup that the engine can ask for
+//! (`setups.rs`), parses and validates them; the engine assembles those that it needs. This file is compiled into both, so it uses the
+//! standard library alone.
 
 use std::collections::BTreeMap;
 
@@ -60,7 +61,6 @@ pub(crate) enum Kernel {
 
 impl Kernel {
     /// Each of them.
-    #[allow(dead_code)] // the engine asks for them by name
     pub(crate) const ALL: [Kernel; 9] = [
         Kernel::Forward,
         Kernel::BackwardQueries,
@@ -121,18 +121,12 @@ pub(crate) const SMALLEST: f32 = f32::from_bits((127 - 60) << 23);
 pub(crate) const LARGEST: f32 = f32::from_bits((127 + 100) << 23);
 
 /// What kernels have been seen to do wrong. Tests plant each, to see that it is caught; the shaders name them by number.
-#[allow(dead_code)] // the build script and the tests count by it
 pub(crate) const MISTAKES: usize = 6;
 
 /// Nodes that a thread sweeps.
 const RUN: usize = 16;
 
 impl Setup {
-    /// The smallest, for kernels that have no more than a rule.
-    pub(crate) const fn plain(rule: &'static str) -> Setup {
-        Setup { rule, threads: 8, value_count: 1, key_count: 1, subgroups: false, mistake: 0 }
-    }
-
     /// Rows and columns of a tile.
     pub(crate) const fn side(&self) -> usize {
         4 * self.threads
@@ -179,7 +173,7 @@ impl Setup {
         let numbers = self.numbers(kernel);
         let (tile, stage, side) = (4 * numbers["TILE"], 16 * numbers["STAGE"], numbers["SIDE"]);
         match kernel {
-            Kernel::Forward => tile + stage + 16 * side + 4 * numbers["THREADS"] + 8,
+            Kernel::Forward => tile + stage + 16 * side + 4 * numbers["THREADS"] + 16,
             Kernel::BackwardQueries => 2 * tile + stage + 12 * side + 8,
             Kernel::BackwardKeys => 3 * tile + stage,
             _ => 0,

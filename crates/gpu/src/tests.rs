@@ -28,8 +28,8 @@ fn map(device: &Device, f: &str, numbers: &[f32]) -> Vec<f32> {
         include_str!("shaders/elementary.wgsl")
     );
     let bytes: &[u8] = bytemuck::cast_slice(numbers);
-    let buffer = device.buffer("numbers", bytes.len() as u64, false).unwrap();
-    device.queue.write_buffer(&buffer, 0, bytes);
+    let buffer = device.buffer("numbers", bytes.len() as u64).unwrap();
+    device.send("numbers", &buffer, bytes).unwrap();
     let module = device.device.create_shader_module(wgpu::ShaderModuleDescriptor {
         label: None,
         source: wgpu::ShaderSource::Wgsl(text.into()),

@@ -6,7 +6,7 @@ use crate::owned::Owned;
 use crate::sight::{Kind, Record, RecordKind, Sights};
 use crate::timeline::{Source, Timeline};
 use contattn_core::engine::reserve;
-use contattn_core::{EngineError, Problem, Shape};
+use contattn_core::{EngineError, Shape};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -89,7 +89,7 @@ pub struct Uploaded(pub(crate) Arc<Inner>);
 #[derive(Debug)]
 pub(crate) struct Inner {
     pub(crate) device: Arc<Device>,
-    pub(crate) owned: Owned,
+    pub(crate) owned: Arc<Owned>,
     pub(crate) shape: Shape,
     /// by batch, or one for all
     pub(crate) lines: Vec<Timeline>,
@@ -109,6 +109,9 @@ pub(crate) struct Inner {
     busy: AtomicBool,
     bytes: std::sync::atomic::AtomicU64,
 }
+
+/// Asked now and then on the way: an error where the upload is not wanted any more.
+type GoOn<'a> = &'a dyn Fn() -> Result<(), EngineError>;
 
 /// Holds an [`Uploaded`] while a call on it is under way.
 #[derive(Debug)]
@@ -148,14 +151,20 @@ pub(crate) const fn vectors(width: usize) -> usize {
 }
 
 impl Inner {
-    pub(crate) fn new(device: Arc<Device>, problem: &Problem<'_>) -> Result<Inner, EngineError> {
-        let owned = Owned::of(problem)?;
+    pub(crate) fn new(device: Arc<Device>, owned: Owned, cancelled: &dyn Fn() -> bool) -> Result<Inner, EngineError> {
+        let owned = Arc::new(owned);
+        let problem = &owned.problem()?;
+        let go_on = || if cancelled() { Err(EngineError::Cancelled) } else { Ok(()) };
         let shape = problem.shape();
         let Shape { batch, heads, kv_heads, queries, head_dim, value_dim, .. } = shape;
         let tables = if problem.batches_share_domains() { batch.min(1) } else { batch };
-        let lines: Vec<Timeline> = (0..tables).map(|batch| Timeline::of(problem, batch)).collect();
-        let sights: Vec<Sights> =
-            lines.iter().enumerate().map(|(batch, line)| Sights::of(problem, batch, line)).collect();
+        let (mut lines, mut sights) = (Vec::with_capacity(tables), Vec::with_capacity(tables));
+        for batch in 0..tables {
+            go_on()?;
+            let line = Timeline::of(problem, batch);
+            sights.push(Sights::of(problem, batch, &line));
+            lines.push(line);
+        }
         let slots = lines.iter().map(Timeline::len).max().unwrap_or(0);
         let (layout, words) = table(shape, &lines, &sights, slots)?;
 
@@ -166,11 +175,11 @@ impl Inner {
         let query_blocks = blocks::queries(batch * heads, queries, d.max(dv).max(16) + per_row, limit);
         let key_blocks = blocks::keys(batch * kv_heads, slots, d + dv + 16, limit);
         let mut inner = Inner {
-            owned,
+            owned: owned.clone(),
             shape,
             fates: reserve("rows", (batch * heads * queries) as u128)?,
             value_poison: Vec::new(),
-            table: device.buffer("a table of rows", 4 * words.len() as u64, true)?,
+            table: device.buffer("a table of rows", 4 * words.len() as u64)?,
             layout,
             slots,
             queries: Vec::new(),
@@ -183,14 +192,14 @@ impl Inner {
             sights,
             device,
         };
-        fill(&inner.table, bytemuck::cast_slice(&words))?;
         if inner.table.size() > inner.device.largest_buffer.max(1 << 20) {
             let bytes = u128::from(inner.table.size());
             return Err(EngineError::OutOfMemory { what: "a table of rows", bytes });
         }
-        let extremes = inner.upload_keys(key_blocks)?;
-        inner.decide_fates(problem.scale(), &extremes)?;
-        inner.upload_queries(query_blocks, problem.scale())?;
+        inner.device.send("a table of rows", &inner.table, bytemuck::cast_slice(&words))?;
+        let extremes = inner.upload_keys(key_blocks, &go_on)?;
+        inner.decide_fates(problem.scale(), &extremes, &go_on)?;
+        inner.upload_queries(query_blocks, problem.scale(), &go_on)?;
         Ok(inner)
     }
 
@@ -206,7 +215,18 @@ impl Inner {
         if self.sights.len() == 1 { &self.sights[0] } else { &self.sights[batch] }
     }
 
-    fn upload_keys(&mut self, blocks: Vec<Vec<KeyBlock>>) -> Result<Vec<Extremes>, EngineError> {
+    /// Compiles what the forward pass needs, so that no caller has to wait for it.
+    pub(crate) fn compile_forward(&self, cancelled: &dyn Fn() -> bool) -> Result<(), EngineError> {
+        for step in self.forward_steps() {
+            if cancelled() {
+                return Err(EngineError::Cancelled);
+            }
+            self.device.pipeline(step.kernel, step.setup)?;
+        }
+        Ok(())
+    }
+
+    fn upload_keys(&mut self, blocks: Vec<Vec<KeyBlock>>, go_on: GoOn<'_>) -> Result<Vec<Extremes>, EngineError> {
         let Shape { batch, kv_heads, head_dim, value_dim, .. } = self.shape;
         let (k_width, v_width) = (4 * vectors(head_dim), 4 * vectors(value_dim));
         let mut extremes = vec![Extremes::default(); batch * kv_heads];
@@ -215,9 +235,10 @@ impl Inner {
         for list in blocks {
             let mut buffers = Vec::new();
             for block in list {
+                go_on()?;
                 let rows = block.heads.len() * block.slots.len();
-                let k = self.device.buffer("keys", 4 * (rows * k_width) as u64, true)?;
-                let v = self.device.buffer("values", 4 * (rows * v_width) as u64, true)?;
+                let k = self.device.buffer("keys", 4 * (rows * k_width) as u64)?;
+                let v = self.device.buffer("values", 4 * (rows * v_width) as u64)?;
                 self.count_bytes(&k);
                 self.count_bytes(&v);
                 let (mut keys, mut values) = (zeros("keys", rows * k_width)?, zeros("values", rows * v_width)?);
@@ -253,8 +274,8 @@ impl Inner {
                         }
                     }
                 }
-                fill(&k, bytemuck::cast_slice(&keys))?;
-                fill(&v, bytemuck::cast_slice(&values))?;
+                self.device.send("keys", &k, bytemuck::cast_slice(&keys))?;
+                self.device.send("values", &v, bytemuck::cast_slice(&values))?;
                 buffers.push(KeyBuffers { block, k, v });
             }
             lists.push(buffers);
@@ -265,11 +286,12 @@ impl Inner {
     }
 
     /// Which rows the device evaluates: those whose sums cannot leave the range of f32.
-    fn decide_fates(&mut self, scale: f64, extremes: &[Extremes]) -> Result<(), EngineError> {
+    fn decide_fates(&mut self, scale: f64, extremes: &[Extremes], go_on: GoOn<'_>) -> Result<(), EngineError> {
         let Shape { batch, heads, queries, head_dim, .. } = self.shape;
         let own_only = self.owned_rule_reads_own_only();
         let mut fates = std::mem::take(&mut self.fates);
         for head in 0..batch * heads {
+            go_on()?;
             let (batch, kv_head) = (head / heads, head / (heads / self.shape.kv_heads));
             let (sights, line) = (self.sight(batch), self.line(batch));
             let Extremes { key, value, tiny_key, ref poisoned_keys } = extremes[kv_head];
@@ -310,14 +332,15 @@ impl Inner {
         self.owned.rule().reads_own_node_only()
     }
 
-    fn upload_queries(&mut self, blocks: Vec<QueryBlock>, scale: f64) -> Result<(), EngineError> {
+    fn upload_queries(&mut self, blocks: Vec<QueryBlock>, scale: f64, go_on: GoOn<'_>) -> Result<(), EngineError> {
         let Shape { queries, head_dim, value_dim, .. } = self.shape;
         let width = 4 * vectors(head_dim);
         for block in blocks {
+            go_on()?;
             let rows = block.heads.len() * block.rows.len();
-            let q = self.device.buffer("queries", 4 * (rows * width) as u64, true)?;
-            let o = self.device.buffer("o", 16 * (rows * vectors(value_dim)) as u64, false)?;
-            let state = self.device.buffer("sums", 16 * rows as u64, false)?;
+            let q = self.device.buffer("queries", 4 * (rows * width) as u64)?;
+            let o = self.device.buffer("o", 16 * (rows * vectors(value_dim)) as u64)?;
+            let state = self.device.buffer("sums", 16 * rows as u64)?;
             for buffer in [&q, &o, &state] {
                 self.count_bytes(buffer);
             }
@@ -332,7 +355,7 @@ impl Inner {
                     }
                 }
             }
-            fill(&q, bytemuck::cast_slice(&numbers))?;
+            self.device.send("queries", &q, bytemuck::cast_slice(&numbers))?;
             self.queries.push(QueryBuffers { block, q, o, state });
         }
         Ok(())
@@ -350,9 +373,9 @@ impl Inner {
             let rows = (block.heads.len() * block.rows.len()) as u64;
             let records = 32 * (block.heads.len() * self.layout.records) as u64;
             queries.push([
-                self.device.buffer("upstream gradients", rows * dv, false)?,
-                self.device.buffer("upstream gradients of lse", rows * 4, false)?,
-                self.device.buffer("dq", rows * d + records, false)?,
+                self.device.buffer("upstream gradients", rows * dv)?,
+                self.device.buffer("upstream gradients of lse", rows * 4)?,
+                self.device.buffer("dq", rows * d + records)?,
             ]);
         }
         let mut keys = Vec::new();
@@ -360,7 +383,7 @@ impl Inner {
             let mut buffers = Vec::new();
             for KeyBuffers { block, .. } in list {
                 let rows = (block.heads.len() * block.slots.len()) as u64;
-                buffers.push(self.device.buffer("dk and dv", rows * (d + dv + 16), false)?);
+                buffers.push(self.device.buffer("dk and dv", rows * (d + dv + 16))?);
             }
             keys.push(buffers);
         }
@@ -382,15 +405,6 @@ pub(crate) fn zeros(what: &'static str, length: usize) -> Result<Vec<f32>, Engin
     let mut zeros = reserve(what, length as u128)?;
     zeros.resize(length, 0.0);
     Ok(zeros)
-}
-
-/// Fills a buffer that was made mapped.
-fn fill(buffer: &wgpu::Buffer, bytes: &[u8]) -> Result<(), EngineError> {
-    if !bytes.is_empty() {
-        buffer.get_mapped_range_mut(..bytes.len() as u64).map_err(failed)?.copy_from_slice(bytes);
-    }
-    buffer.unmap();
-    Ok(())
 }
 
 /// The table: for each batch its rows, durations, ranges of rows, records, and which records refer to which slot.

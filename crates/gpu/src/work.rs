@@ -132,7 +132,7 @@ impl<T> Pending<T> {
         let submissions = slice(&steps, budget, device.limits.workgroups);
         let count: usize = submissions.iter().map(|submission| submission.slices.len()).sum();
         let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
-        let uniforms = device.make_buffer("uniforms", UNIFORM_STRIDE * count as u64, usage, false)?;
+        let uniforms = device.make_buffer("uniforms", UNIFORM_STRIDE * count as u64, usage)?;
         let mut bytes = vec![0u8; UNIFORM_STRIDE as usize * count];
         for (at, &(step, first, _)) in submissions.iter().flat_map(|s| &s.slices).enumerate() {
             let work0 = u32::try_from(first * steps[step].work_per_group).map_err(failed)?;
@@ -152,7 +152,7 @@ impl<T> Pending<T> {
             copies.push((buffer, copy));
         }
         let timer = if device.timestamps { Some(Timer::new(&device, submissions.len())?) } else { None };
-        device.guarded("uniforms", 0, || device.queue.write_buffer(&uniforms, 0, &bytes))?;
+        device.send("uniforms", &uniforms, &bytes)?;
         Ok(Pending {
             total_rows: submissions.iter().map(|s| s.rows).sum(),
             done_rows: 0.0,
@@ -380,7 +380,7 @@ impl Timer {
             })
         })?;
         let usage = wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC;
-        let resolved = device.make_buffer("time stamps", bytes, usage, false)?;
+        let resolved = device.make_buffer("time stamps", bytes, usage)?;
         let copy = device.staging(bytes)?;
         let period = f64::from(device.queue.get_timestamp_period()) * 1e-9;
         Ok(Timer { queries, resolved, copy, period, count: if submissions == 0 { 0 } else { count } })

@@ -6,10 +6,12 @@ mod software;
 use contattn_core::Open;
 use contattn_core::families::{Family, SinkKind};
 use contattn_core::{
-    CancelToken, Dtype, Engine, EngineError, Layout, Monitor, Request, Sample, Shape, TensorName, Unattended, Upstream,
+    CancelToken, Dtype, Engine, EngineError, Layout, Monitor, Request, Rule, Sample, Shape, Spec, TensorName,
+    Unattended, Upstream, Window,
 };
 use contattn_gpu::{Choice, Gpu, Options, Variant};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 fn sample(length: usize) -> Sample {
     let shape = Shape { batch: 1, heads: 2, kv_heads: 1, queries: length, keys: length, head_dim: 16, value_dim: 16 };
@@ -61,6 +63,69 @@ fn a_dropped_call_leaves_the_problem_usable() {
     assert!(whole == engine.forward(&problem, &Request::default(), &Unattended).unwrap());
 }
 
+/// The copy is made before the call returns; all else behind it, with the same bits.
+#[test]
+fn an_upload_is_polled_awaited_or_waited_for() {
+    let Some(engine) = software::open("an upload is polled", Options::default()) else { return };
+    // Kernels are compiled, which takes far longer than the copy.
+    let sample = sample(300);
+    let spec = Spec { window: Window::sliding(20.5), ..sample.spec() };
+    let mut polled = {
+        let problem = sample.problem(SinkKind::Given, spec.clone()).unwrap();
+        engine.upload_later(&problem).unwrap()
+    };
+    assert!(polled.try_finish().is_none(), "compiling has just begun");
+    let found = loop {
+        if let Some(result) = polled.try_finish() {
+            break result.unwrap();
+        }
+        std::thread::yield_now();
+    };
+    assert!(polled.try_finish().is_some_and(|ended| ended.is_err()), "a result is given once");
+    let problem = sample.problem(SinkKind::Given, spec).unwrap();
+    let expected = engine.forward(&problem, &Request::default(), &Unattended).unwrap();
+    assert!(found.attend(Dtype::F32).unwrap().wait().unwrap().value == expected);
+    let both = [engine.upload_later(&problem).unwrap(), engine.upload_later(&problem).unwrap()];
+    for uploading in both {
+        let waited = uploading.wait().unwrap();
+        assert_eq!(waited.device_bytes(), engine.upload(&problem).unwrap().device_bytes());
+        assert!(waited.attend(Dtype::F32).unwrap().wait().unwrap().value == expected);
+    }
+    let awaited = pollster::block_on(async {
+        let uploaded = engine.upload_later(&problem)?.await?;
+        uploaded.attend(Dtype::F32)?.await
+    });
+    assert!(awaited.unwrap().value == expected);
+}
+
+#[test]
+fn a_dropped_upload_does_no_harm() {
+    let Some(engine) = software::open("a dropped upload", Options::default()) else { return };
+    let sample = sample(500);
+    let problem = sample.problem(SinkKind::Zeros, sample.spec()).unwrap();
+    for milliseconds in [0, 1, 4, 16, 64] {
+        let uploading = engine.upload_later(&problem).unwrap();
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        drop(uploading);
+    }
+    // The engine may go before the upload does.
+    let other = software::open("a dropped upload", Options::default()).unwrap();
+    let uploading = other.upload_later(&problem).unwrap();
+    drop(other);
+    let late = uploading.wait().unwrap().attend(Dtype::F32).unwrap().wait().unwrap().value;
+    assert!(late == engine.forward(&problem, &Request::default(), &Unattended).unwrap());
+}
+
+#[test]
+fn what_the_engine_lacks_is_said_before_an_upload() {
+    let Some(engine) = software::open("an upload that is refused", Options::default()) else { return };
+    let sample = sample(10);
+    let spec = Spec { rule: Rule::Taylor(1), ..sample.spec() };
+    let problem = sample.problem(SinkKind::Zeros, spec).unwrap();
+    let found = engine.upload_later(&problem).map(|_| ());
+    assert!(matches!(found, Err(EngineError::Unsupported { .. })), "{found:?}");
+}
+
 /// Asks to stop after the first report of progress.
 struct Impatient(AtomicU64);
 
@@ -95,8 +160,10 @@ fn a_lost_device_is_an_error_and_then_opened_again() {
     engine.lose_device();
     let found = uploaded.attend(Dtype::F32).and_then(|call| call.wait().map(|_| ()));
     assert!(matches!(&found, Err(EngineError::Device { reason, .. }) if reason.contains("lost")), "{found:?}");
-    // The engine itself goes on, on a device opened again.
-    assert!(engine.forward(&problem, &Request::default(), &Unattended).unwrap() == before);
+    // The engine itself goes on, on a device opened again: by the upload's own thread, where that comes first.
+    let uploading = engine.upload_later(&problem).unwrap();
+    let again = uploading.wait().unwrap().attend(Dtype::F32).unwrap().wait().unwrap().value;
+    assert!(again == before && engine.forward(&problem, &Request::default(), &Unattended).unwrap() == before);
 }
 
 /// The table of rows is one buffer; where it may not be as large as it has to be the call says so, and the engine goes on.
@@ -142,6 +209,8 @@ fn a_device_is_shared() {
     device.destroy();
     for _ in 0..2 {
         let lost = shared.forward(&problem, &Request::default(), &Unattended).map(|_| ());
+        assert!(matches!(lost, Err(EngineError::Device { .. })), "{lost:?}");
+        let lost = shared.upload_later(&problem).unwrap().wait().map(|_| ());
         assert!(matches!(lost, Err(EngineError::Device { .. })), "{lost:?}");
     }
 }

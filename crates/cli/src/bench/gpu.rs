@@ -138,7 +138,7 @@ pub(super) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
         notes: Vec::new(),
     };
     if software {
-        report.notes.push("software Vulkan: these figures prove nothing about a card".to_owned());
+        report.notes.push("software Vulkan: these figures prove nothing about a card, and no ratio counts".to_owned());
     }
     for engine in &engines {
         check(engine, &widths, &mut report, context)?;
@@ -358,11 +358,16 @@ fn summary(report: &Report) -> String {
 
 fn table(report: &Report) -> String {
     let mut text = format!("{} ({})\n", report.adapter, report.driver);
+    if report.software {
+        // Before the figures, so that nobody reads them without it.
+        text += "THIS ADAPTER IS SOFTWARE: it runs on the processor, and its figures prove nothing about a card\n";
+    }
     text += &format!("multiply-adds alone: {:.1} GFLOP/s\n", report.peak_flops / 1e9);
     text += &format!(
         "checked against the tiled engine: {} results, largest difference {:.1e} of their size\n\n",
         report.checked, report.largest_difference
     );
+    text += &format!("{:35} {:>9} {:>21} {:>19} {:>8} {:>8}\n", "", "", "milliseconds", "GFLOP/s", "GB/s", "of peak");
     text += &format!(
         "{:9} {:>6} {:>4} {:>5} {:>7} {:>9} {:>10} {:>10} {:>9} {:>9} {:>8} {:>8} {:>6}\n",
         "variant",
@@ -371,12 +376,12 @@ fn table(report: &Report) -> String {
         "heads",
         "window",
         "pass",
-        "softmax ms",
-        "linear ms",
-        "GFLOP/s",
-        "(linear)",
-        "GB/s",
-        "of peak",
+        "softmax",
+        "linear",
+        "softmax",
+        "linear",
+        "linear",
+        "softmax",
         "ratio"
     );
     for f in &report.figures {
@@ -409,6 +414,7 @@ fn table(report: &Report) -> String {
     if report.figures.iter().any(|f| !f.counts) {
         text += "- does not count: software, or the softmax shader is below a quarter of the rate of multiply-adds\n";
     }
+    text += "GFLOP/s: of the matrix products (two forward, five backward) over the pairs that are seen; GB/s: each tensor once\n";
     text += "of peak: the softmax shader's rate over that of multiply-adds alone; ratio: time of softmax over that of linear\n";
     for note in &report.notes {
         text += &format!("note: {note}\n");
