@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The curve of docs/benchmarks.md: time for each (query, key) pair against length.
 
-    plot.py RECORD ISA THREADS      writes docs/images/time-per-pair.png; RECORD is a file of docs/benchmarks without .json
+    plot.py RECORD ISA THREADS      writes docs/images/time-per-pair-RECORD.png; RECORD is a file of docs/benchmarks without .json
 """
 
 import sys
@@ -39,7 +39,7 @@ def main():
     axes.set_axisbelow(True)
     axes.legend(loc="lower right", title="bands: within 10% of the lowest", title_fontsize=8, fontsize=8)
     figure.tight_layout()
-    figure.savefig(tables.DOCS / "images" / "time-per-pair.png", metadata={"Software": None})
+    figure.savefig(tables.DOCS / "images" / f"time-per-pair-{name}.png", metadata={"Software": None})
 
 
 if __name__ == "__main__":
