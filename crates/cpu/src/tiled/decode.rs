@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! for each run of segments, for each tile of it, for each row that reads it:
-//!     S_j = q . k_j                       head_dim on lanes, eight keys at once
+//!     S_j = q . k_j                       head_dim on lanes, one key after another
 //!     m' = max(m, S), E = e^(S - m')      keys on lanes from here
 //!     (L, R) of x = S_j - S_{j-1}         the neighbour is the number before in memory
 //!     P_j = R_j + L_{j+1}, Z += mass      R of the last node is carried to the next tile
@@ -21,7 +21,7 @@ use super::forward::{NOTHING, RowSum, TINY_QUERY, in_range};
 use super::head::Head;
 use super::operands::{Rows, is_finite, read_row};
 use super::sight::Kind;
-use super::simd::{KEYS, Routine, Simd};
+use super::simd::{Routine, Simd};
 use contattn_core::Rule;
 
 /// Segments in a tile: their scores are a small table, and as many rows of K, then of V, are read in a stream.
@@ -117,14 +117,7 @@ impl<S: Simd> RowRun<S> {
         if !self.fits {
             return;
         }
-        let width = head.problem.shape().head_dim;
-        for (group, scores) in tables.scores[1..][..last + 1 - first].chunks_mut(KEYS).enumerate() {
-            let node = first + group * KEYS;
-            // Beyond the last key it is taken again.
-            let key = |i: usize| &head.store.keys.row((node + i).min(last))[..width];
-            let found = dots(s, &self.q, std::array::from_fn(key));
-            scores.copy_from_slice(&found[..scores.len()]);
-        }
+        self.scores(s, head, first, &mut tables.scores[1..][..last + 1 - first]);
         let (count, factor) = R::weigh(s, head, row, (first, last), ends, self, tables);
         let from = if R::LOOKS_AHEAD { first - 1 } else { first };
         let sums = WeightedSums {
@@ -147,8 +140,15 @@ impl<S: Simd> RowRun<S> {
     /// The score of one node.
     #[inline(always)]
     fn score(&self, s: S, head: &Head<'_>, node: usize) -> f32 {
-        let key = &head.store.keys.row(node)[..head.problem.shape().head_dim];
-        dots(s, &self.q, [key; KEYS])[0]
+        let mut score = [0.0];
+        self.scores(s, head, node, &mut score);
+        score[0]
+    }
+
+    /// Those of nodes first.., one for each of `out`.
+    #[inline(always)]
+    fn scores(&self, s: S, head: &Head<'_>, first: usize, out: &mut [f32]) {
+        s.call(Dots { q: &self.q[..head.problem.shape().head_dim], keys: &head.store.keys, first, out });
     }
 }
 
@@ -183,44 +183,64 @@ pub(crate) fn read_query(head: &Head<'_>, row: usize, q: &mut [f32]) -> bool {
     is_finite(&q[..head_dim]) && (largest == 0.0 || largest >= TINY_QUERY)
 }
 
-/// q . k for several keys at once, so that their sums do not wait for each other.
-#[inline(always)]
-fn dots<S: Simd>(s: S, q: &[f32], keys: [&[f32]; KEYS]) -> [f32; KEYS] {
-    s.call(Dots { q, keys })
-}
-
+/// `out[i] = q . k_{first + i}`
 struct Dots<'a> {
     q: &'a [f32],
-    keys: [&'a [f32]; KEYS],
+    keys: &'a Rows<'a>,
+    first: usize,
+    out: &'a mut [f32],
 }
 
 impl<S: Simd> Routine<S> for Dots<'_> {
-    type Output = [f32; KEYS];
+    type Output = ();
 
     #[inline(always)]
-    #[allow(unsafe_code)]
-    fn run(self, s: S) -> [f32; KEYS] {
-        let Dots { q, keys } = self;
-        let width = keys[0].len();
-        let whole = width / S::LANES * S::LANES;
-        let (q, keys): (&[f32], [&[f32]; KEYS]) = (&q[..width], std::array::from_fn(|m| &keys[m][..width]));
-        let mut sums = [s.splat(0.0); KEYS];
-        // One key after another, so that memory is read in its order; the sums need not wait for each other all the same.
-        for m in 0..KEYS {
-            for at in (0..whole).step_by(S::LANES) {
-                // SAFETY: at + LANES is at most `whole`, and that at most `width`, the length that q and all keys were cut to above.
-                let (q, key) =
-                    unsafe { (q.get_unchecked(at..at + S::LANES), keys[m].get_unchecked(at..at + S::LANES)) };
-                sums[m] = s.fma(s.load(q), s.load(key), sums[m]);
-            }
+    fn run(mut self, s: S) {
+        self.out.fill(0.0);
+        let mut column = 0;
+        while column < self.q.len() {
+            column += match (self.q.len() - column) / S::LANES {
+                0 => self.rest(column),
+                1 => self.vectors::<S, 1>(s, column),
+                2 | 3 => self.vectors::<S, 2>(s, column),
+                4..=7 => self.vectors::<S, 4>(s, column),
+                8..=15 => self.vectors::<S, 8>(s, column),
+                _ => self.vectors::<S, 16>(s, column),
+            };
         }
-        let mut totals = s.totals(sums);
-        for m in 0..KEYS {
-            for c in whole..width {
-                totals[m] += q[c] * keys[m][c];
-            }
+    }
+}
+
+impl Dots<'_> {
+    /// Fewer columns than lanes. Returns how many that are.
+    #[inline(always)]
+    fn rest(&mut self, column: usize) -> usize {
+        let q = &self.q[column..];
+        for (i, out) in self.out.iter_mut().enumerate() {
+            let key = &self.keys.row(self.first + i)[column..];
+            *out += q.iter().zip(key).map(|(&q, &k)| q * k).sum::<f32>();
         }
-        totals
+        q.len()
+    }
+
+    /// N vectors of columns; returns how many columns that are. One key after another, each added up before the next: several beside
+    /// each other would be read beside each other, out of the order of memory.
+    #[inline(always)]
+    #[allow(unsafe_code)] // as for values below
+    fn vectors<S: Simd, const N: usize>(&mut self, s: S, column: usize) -> usize {
+        let q: [S::V; N] = std::array::from_fn(|n| s.load(&self.q[column + n * S::LANES..]));
+        let (data, stride) = self.keys.strided(self.first, self.out.len(), column, N * S::LANES);
+        for (i, out) in self.out.iter_mut().enumerate() {
+            let mut sum = s.splat(0.0);
+            for n in 0..N {
+                let at = i * stride + n * S::LANES;
+                // SAFETY: `strided` made sure that N vectors from i stride on lie in `data` for every i below the length of `out`.
+                let key = unsafe { data.get_unchecked(at..at + S::LANES) };
+                sum = s.fma(q[n], s.load(key), sum);
+            }
+            *out += s.total(sum);
+        }
+        N * S::LANES
     }
 }
 

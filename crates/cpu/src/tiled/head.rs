@@ -107,8 +107,11 @@ impl Durations {
         }
         let longest = (1..=n).map(|i| nodes.duration(i)).fold(0.0, f64::max);
         let exponent = if longest > 0.0 { libm::frexp(longest).1 - 1 } else { 0 };
-        let scaled =
-            (1..=n).map(|i| if taken(i) { libm::ldexp(nodes.duration(i), -exponent) as f32 } else { 0.0 }).collect();
+        // One duration after another by a product, which is exact as well and shows where one query meets many keys; a power of two
+        // beyond f64 stands for durations so short that their own exponents do.
+        let unit = libm::ldexp(1.0, -exponent);
+        let in_units = |x: f64| if unit.is_finite() { x * unit } else { libm::ldexp(x, -exponent) };
+        let scaled = (1..=n).map(|i| if taken(i) { in_units(nodes.duration(i)) as f32 } else { 0.0 }).collect();
         let asks = matches!(problem.rule(), Rule::Taylor(_)) && spec.key_mask.is_some();
         let kept = asks.then(|| (1..=n).map(|j| f32::from(u8::from(nodes.is_kept(j)))).collect());
         let is_alone = |j: usize| !(taken(j) || (!own_only && j < n && taken(j + 1)));

@@ -19,9 +19,6 @@ use std::str::FromStr;
 /// every instruction set here.
 pub(crate) const VECTORS: usize = 3;
 
-/// How many keys decoding takes at once, so that their sums do not wait for each other.
-pub(crate) const KEYS: usize = 8;
-
 /// One number for each query of a block.
 pub(crate) type Lanes<V> = [V; VECTORS];
 
@@ -69,15 +66,6 @@ pub(crate) trait Simd: Copy + Send + Sync + 'static {
     fn scale_or_zero(self, keep: Self::Mask, p: Self::V, n: Self::V) -> Self::V;
     /// The sum of all lanes.
     fn total(self, x: Self::V) -> f32;
-    /// The totals of several vectors.
-    #[inline(always)]
-    fn totals(self, x: [Self::V; KEYS]) -> [f32; KEYS] {
-        let mut totals = [0.0; KEYS];
-        for (total, x) in totals.iter_mut().zip(x) {
-            *total = self.total(x);
-        }
-        totals
-    }
     /// a < b; false for NaN
     fn lt(self, a: Self::V, b: Self::V) -> Self::Mask;
     /// Not a < b; true for NaN
@@ -283,10 +271,6 @@ mod tests {
             close(s.select(middle, vb, vc), &|i| if a[i] < 0.0 { b[i] } else { c[i] });
             let nan = s.max(s.splat(1.0), s.splat(f32::NAN));
             assert!(s.floats(&[nan]).iter().all(|x| x.is_nan()));
-            let vectors: [S::V; KEYS] = std::array::from_fn(|i| s.add(vb, s.splat(i as f32)));
-            for (total, v) in s.totals(vectors).into_iter().zip(vectors) {
-                assert!((total - s.total(v)).abs() < 1e-5 * s.total(v), "{total}");
-            }
             assert!((s.total(vb) - b.iter().sum::<f32>()).abs() < 1e-5 * s.total(vb));
             let mut stored = vec![0.0; S::LANES + 1];
             s.store(vb, &mut stored[1..]);

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)]
 
-use super::{KEYS, Kernel, Routine, Simd};
+use super::{Kernel, Routine, Simd};
 use std::arch::x86_64::*;
 
 /// Proof that this machine has AVX2 and FMA.
@@ -127,19 +127,6 @@ impl Simd for Avx2 {
             let four = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps::<1>(x));
             let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
             _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)))
-        }
-    }
-    #[inline(always)]
-    fn totals(self, x: [__m256; KEYS]) -> [f32; KEYS] {
-        // SAFETY: see `splat`; the result is as long as a vector.
-        unsafe {
-            // Not in a closure: that would be a function without these instructions.
-            let low = _mm256_hadd_ps(_mm256_hadd_ps(x[0], x[1]), _mm256_hadd_ps(x[2], x[3]));
-            let high = _mm256_hadd_ps(_mm256_hadd_ps(x[4], x[5]), _mm256_hadd_ps(x[6], x[7]));
-            let halves = (_mm256_permute2f128_ps::<0x20>(low, high), _mm256_permute2f128_ps::<0x31>(low, high));
-            let mut totals = [0.0; KEYS];
-            _mm256_storeu_ps(totals.as_mut_ptr(), _mm256_add_ps(halves.0, halves.1));
-            totals
         }
     }
     #[inline(always)]
