@@ -45,8 +45,8 @@ ROUNDS = (3, 15)
 # Of the machine, by programs that are not ours; more is measured again.
 DISTURBED = 0.05
 ATTEMPTS = 3
-# An idle thread of a pool may spin for a moment before it sleeps; the other program is not to share its core.
-PAUSE = 0.004
+# An idle thread of a pool spins before it sleeps, that of PyTorch's for some ten milliseconds; the other program is not to share its core.
+PAUSE = 0.03
 
 
 class Refused(Exception):
@@ -113,8 +113,9 @@ def output_of(*command):
     return subprocess.run(command, capture_output=True, text=True, check=True, cwd=HERE).stdout.strip()
 
 
-def rounds(runners, budget):
-    """Everybody once, again and again until the budget is spent; the times of each."""
+def rounds(runners, threads, budget):
+    """Everybody once, again and again until the budget is spent; the times of each. Of several threads a call comes first that is
+    not counted: it wakes those that sleep, on processors that may have to be woken themselves."""
     times = [[] for _ in runners]
     began = time.monotonic()
     for turn in range(ROUNDS[1]):
@@ -124,7 +125,9 @@ def rounds(runners, budget):
         # What comes first in one round comes last in the next.
         for at in order if turn % 2 == 0 else reversed(order):
             program, index, _, _ = runners[at]
-            time.sleep(PAUSE)
+            if threads > 1:
+                time.sleep(PAUSE)
+                program.ask(do="time", runner=index)
             times[at].append(program.ask(do="time", runner=index))
     return times
 
@@ -150,7 +153,7 @@ def measure(case, ours, torch, budget, most=ATTEMPTS):
         attempts = []
         while not attempts or (attempts[-1][0] > DISTURBED and len(attempts) < most):
             watch = load.Others([program.process.pid for program in (ours, torch) if program is not None])
-            attempts.append((rounds(runners, budget), watch.share())[::-1])
+            attempts.append((rounds(runners, case["threads"], budget), watch.share())[::-1])
         others, times = min(attempts, key=lambda attempt: attempt[0])
         ours.ask(do="close")
         if beside:

@@ -1,7 +1,6 @@
 //! How work is shared out, and watched.
 
 use contattn_core::{EngineError, Monitor};
-use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,9 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) enum Threads {
     /// on the calling thread
     One,
-    /// in the rayon pool from which the call is made
+    /// on the calling thread and others of the rayon pool from which the call is made
     Current,
-    /// in a pool of their own
+    /// on the calling thread and those of a pool of their own
     Own(Arc<rayon::ThreadPool>),
 }
 
@@ -28,7 +27,7 @@ impl Threads {
             None => Threads::Current,
             Some(0 | 1) => Threads::One,
             Some(count) => {
-                let pool = rayon::ThreadPoolBuilder::new().num_threads(count).build();
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(count - 1).build();
                 Threads::Own(Arc::new(pool.map_err(|error| EngineError::Unavailable {
                     engine: "tiled".to_owned(),
                     reason: format!("{count} threads could not be started: {error}"),
@@ -37,40 +36,74 @@ impl Threads {
         })
     }
 
-    /// Calls `body` with the threads for a call of about this many multiplications, a number that the shape alone decides. The work
-    /// is handed to a pool once.
-    pub(crate) fn run<T: Send>(&self, work: u128, body: impl FnOnce(&Threads) -> T + Send) -> T {
+    /// How many there are, with the calling one.
+    fn count(&self) -> usize {
         match self {
-            _ if work < FEW => body(&Threads::One),
-            Threads::Own(pool) => pool.install(|| body(&Threads::Current)),
-            Threads::One | Threads::Current => body(self),
+            Threads::One => 1,
+            Threads::Current => rayon::current_num_threads(),
+            Threads::Own(pool) => pool.current_num_threads() + 1,
         }
+    }
+
+    /// Calls `body` with the threads for a call of about this many multiplications, a number that the shape alone decides.
+    pub(crate) fn run<T>(&self, work: u128, body: impl FnOnce(&Threads) -> T) -> T {
+        body(if work < FEW { &Threads::One } else { self })
     }
 
     /// Calls `body` for every element with its index, on any thread and in any order.
     pub(crate) fn for_each<T: Send>(&self, items: &mut [T], body: impl Fn(usize, &mut T) + Sync) {
-        match self {
-            Threads::One => items.iter_mut().enumerate().for_each(|(i, item)| body(i, item)),
-            Threads::Current => items.par_iter_mut().enumerate().for_each(|(i, item)| body(i, item)),
-            Threads::Own(pool) => pool.install(|| items.par_iter_mut().enumerate().for_each(|(i, item)| body(i, item))),
-        }
+        let count = items.len();
+        self.share(items.iter_mut().enumerate(), count, |(i, item)| body(i, item));
     }
 
     /// Calls `body` with runs of neighbouring elements, each a small share of the work, so that threads even out although
     /// later rows of a causal window cost more.
     pub(crate) fn for_each_chunk<T: Send>(&self, items: &mut [T], body: impl Fn(&mut [T]) + Sync) {
-        let split = |items: &mut [T]| {
-            let shares = rayon::current_num_threads() * SHARES;
-            let length = items.len().div_ceil(shares).max(1);
-            items.par_chunks_mut(length).with_max_len(1).for_each(&body);
+        let shares = match self.count() {
+            1 => 1,
+            count => count * SHARES,
+        };
+        let length = items.len().div_ceil(shares).max(1);
+        let count = items.len().div_ceil(length);
+        self.share(items.chunks_mut(length), count, body);
+    }
+
+    /// Calls `body` for each of `count` items, on any thread and in any order.
+    ///
+    /// The calling thread takes part: it is awake. Were all of the work left to a pool, as `par_iter` does, the caller would fall
+    /// asleep while two others wake up, which a kernel of Linux may put on one processor for some milliseconds.
+    fn share<I>(&self, items: I, count: usize, body: impl Fn(I::Item) + Sync)
+    where
+        I: Iterator + Send,
+    {
+        let helpers = self.count().min(count).saturating_sub(1);
+        if helpers == 0 {
+            items.for_each(body);
+            return;
+        }
+        let queue = Mutex::new(items);
+        let work = || {
+            loop {
+                let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+                match next {
+                    Some(item) => body(item),
+                    None => break,
+                }
+            }
         };
         match self {
-            Threads::One => body(items),
-            Threads::Current if rayon::current_num_threads() == 1 => body(items),
-            Threads::Current => split(items),
-            Threads::Own(pool) => pool.install(|| split(items)),
+            Threads::Own(pool) => pool.in_place_scope(|scope| spread(scope, helpers, &work)),
+            Threads::One | Threads::Current => rayon::in_place_scope(|scope| spread(scope, helpers, &work)),
         }
     }
+}
+
+/// Does work on the calling thread and `helpers` others.
+fn spread<'s>(scope: &rayon::Scope<'s>, helpers: usize, work: &'s (impl Fn() + Sync)) {
+    for _ in 0..helpers {
+        scope.spawn(|_| work());
+    }
+    work();
 }
 
 /// Counts rows for whoever watches, from any thread.
