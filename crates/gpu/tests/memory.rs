@@ -80,8 +80,9 @@ fn a_driver_without_memory() {
         return;
     }
     if !limit("unlimited") {
-        eprintln!(
-            "skipped: {name}: the limit of addresses cannot be set by prlimit, of util-linux, or is set from outside"
+        software::skipped(
+            name,
+            "the limit of addresses cannot be set by prlimit, of util-linux, or is set from outside",
         );
         return;
     }

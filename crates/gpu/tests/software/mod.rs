@@ -10,13 +10,18 @@ pub(crate) fn open(test: &str, options: Options) -> Option<Gpu> {
     match Gpu::open(Options { adapter: Choice::Software, ..options }) {
         Ok(engine) => Some(engine),
         Err(EngineError::Unavailable { reason, .. }) => {
-            // Written so that it shows for tests that pass, too, and in one piece.
-            let line = format!("skipped: {test}: no GPU adapter ({reason})\n");
-            let _ = std::io::stderr().write_all(line.as_bytes());
+            skipped(test, &format!("no GPU adapter ({reason})"));
             None
         }
         Err(error) => panic!("{test}: {error}"),
     }
+}
+
+/// Says that a test was skipped: so that it shows for tests that pass, too, and in one piece.
+#[allow(dead_code)]
+pub(crate) fn skipped(test: &str, why: &str) {
+    let line = format!("skipped: {test}: {why}\n");
+    let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
 /// One variant on the software adapter.
