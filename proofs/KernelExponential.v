@@ -10,11 +10,13 @@ From Flocq Require Import Core Mult_error.
 From ContAttn Require Import Polynomials Rounding Numbers.
 Open Scope R_scope.
 
-(** n = round(x log2 e), f = x log2 e - n by one fused operation, e^x = 2^n 2^f. *)
-Definition exp_steps (x : R) : Z := ZnearestE (f32 (x * log2_e)).
-Definition exp_rest (x : R) : R := f32 (x * log2_e - IZR (exp_steps x)).
+(** n = x log2 e, rounded to a whole number by adding 1.5 * 2^23, where neighbouring f32 are 1 apart;
+    f = x log2 e - n by one fused operation, e^x = 2^n 2^f. *)
+Definition magic : R := 12582912.
+Definition exp_steps (fma : R -> R -> R -> R) (x : R) : Z := (Zfloor (fma x log2_e magic) - 12582912)%Z.
+Definition exp_rest (fma : R -> R -> R -> R) (x : R) : R := f32 (x * log2_e - IZR (exp_steps fma x)).
 Definition exp_f32 (fma : R -> R -> R -> R) (x : R) : R :=
-  bpow radix2 (exp_steps x) * exp2_near_horner fma (exp_rest x).
+  bpow radix2 (exp_steps fma x) * exp2_near_horner fma (exp_rest fma x).
 
 Lemma log2_e_value : log2_e = 12102203 / 8388608.
 Proof. unfold log2_e. simpl. lra. Qed.
@@ -34,34 +36,59 @@ Proof.
   apply f32_below_128. rewrite log2_e_value. simpl. lra.
 Qed.
 
-Lemma exp_unrounded x : exp_lowest <= x <= exp_highest ->
-  Rabs (x * log2_e - IZR (exp_steps x)) <= 131073 / 262144.
+Lemma f32_whole z : 8388608 <= z < 16777216 -> f32 z = IZR (ZnearestE z).
 Proof.
-  intros Hx. pose proof (exp_product x Hx) as A.
-  pose proof (Znearest_half (fun n => negb (Z.even n)) (f32 (x * log2_e))) as B.
-  unfold exp_steps. apply Rabs_le_between in A, B. apply Rabs_le. lra.
+  intros Hz. rewrite f32_round. unfold round, F2R, scaled_mantissa, cexp. cbn [Fnum Fexp].
+  assert (M : mag radix2 z = 24%Z :> Z).
+  { apply mag_unique. rewrite Rabs_right by lra. simpl. lra. }
+  rewrite M. replace (FLT_exp (-149) 24 24) with 0%Z by reflexivity. simpl. now rewrite !Rmult_1_r.
 Qed.
+
+(** [kernel numbers] For -87.3 <= x <= 88 the sum of x log2 e and 1.5 * 2^23 is a whole number, as every f32 near it
+    is, and n, what it is above 1.5 * 2^23, is within 1/2 + 2^-18 of x log2 e, with fused operations and without. *)
+Theorem exp_whole fma x : multiply_add fma -> exp_lowest <= x <= exp_highest ->
+  fma x log2_e magic - magic = IZR (exp_steps fma x) /\
+  Rabs (x * log2_e - IZR (exp_steps fma x)) <= 131073 / 262144.
+Proof.
+  intros F Hx. pose proof (exp_product x Hx) as A. pose proof (exp_range x Hx) as X.
+  assert (Y : -127 < x * log2_e < 128) by (rewrite log2_e_value; lra).
+  assert (G : exists y, Rabs (y - x * log2_e) <= 1 / 262144 /\ fma x log2_e magic = f32 (y + magic)).
+  { destruct F as [-> | ->]; [exists (x * log2_e) | exists (f32 (x * log2_e))].
+    - split; [|reflexivity]. rewrite Rminus_diag_eq, Rabs_R0 by reflexivity. lra.
+    - split; [exact A | reflexivity]. }
+  destruct G as (y & B & E). apply Rabs_le_between in B.
+  rewrite (f32_whole (y + magic)) in E by (unfold magic; lra).
+  pose proof (Znearest_half (fun n => negb (Z.even n)) (y + magic)) as C. apply Rabs_le_between in C.
+  set (k := ZnearestE (y + magic)) in *.
+  assert (S : IZR (exp_steps fma x) = IZR k - magic).
+  { unfold exp_steps. now rewrite E, Zfloor_IZR, minus_IZR. }
+  rewrite S, E. split; [reflexivity|]. apply Rabs_le. lra.
+Qed.
+
+Lemma exp_unrounded fma x : multiply_add fma -> exp_lowest <= x <= exp_highest ->
+  Rabs (x * log2_e - IZR (exp_steps fma x)) <= 131073 / 262144.
+Proof. intros F Hx. now apply exp_whole. Qed.
 
 (** [kernel numbers] The reduction of the argument, for -87.3 <= x <= 88: n lies in [-126, 127], f in
     [-1/2 - 2^-17, 1/2 + 2^-17], and f is within (0.324 abs(x) + 0.5) u of x log2 e - n. *)
-Theorem exp_reduction x : exp_lowest <= x <= exp_highest ->
-  (-126 <= exp_steps x <= 127)%Z /\ Rabs (exp_rest x) <= 1 / 2 + 1 / 131072 /\
-  Rabs (exp_rest x - (x / ln 2 - IZR (exp_steps x))) <= (324 / 1000 * Rabs x + 1 / 2) * u.
+Theorem exp_reduction fma x : multiply_add fma -> exp_lowest <= x <= exp_highest ->
+  (-126 <= exp_steps fma x <= 127)%Z /\ Rabs (exp_rest fma x) <= 1 / 2 + 1 / 131072 /\
+  Rabs (exp_rest fma x - (x / ln 2 - IZR (exp_steps fma x))) <= (324 / 1000 * Rabs x + 1 / 2) * u.
 Proof.
-  intros Hx. pose proof (exp_unrounded x Hx) as Z. pose proof (exp_range x Hx) as X.
-  assert (R : Rabs (exp_rest x - (x * log2_e - IZR (exp_steps x))) <= 1 / 2 * u).
+  intros F Hx. pose proof (exp_unrounded fma x F Hx) as Z. pose proof (exp_range x Hx) as X.
+  assert (R : Rabs (exp_rest fma x - (x * log2_e - IZR (exp_steps fma x))) <= 1 / 2 * u).
   { assert (P : 1 * powerRZ 2 (-25) = 1 / 2 * u) by (rewrite u_value; simpl; lra). rewrite <- P.
     unfold exp_rest. apply f32_half.
     assert (Q : 131073 * powerRZ 2 (-18) = 131073 / 262144) by (simpl; lra).
     apply Rabs_le_between in Z.
     replace (-131073 * powerRZ 2 (-18)) with (- (131073 * powerRZ 2 (-18))) by ring. rewrite Q. exact Z. }
   split; [|split].
-  - assert (L : -127 < IZR (exp_steps x) < 128).
+  - assert (L : -127 < IZR (exp_steps fma x) < 128).
     { apply Rabs_le_between in Z. rewrite log2_e_value in Z. lra. }
     destruct L as [L1 L2]. apply lt_IZR in L1, L2. lia.
   - apply Rabs_le_between in Z, R. rewrite u_value in R. apply Rabs_le. lra.
-  - replace (exp_rest x - (x / ln 2 - IZR (exp_steps x)))
-      with ((exp_rest x - (x * log2_e - IZR (exp_steps x))) + x * (log2_e - / ln 2))
+  - replace (exp_rest fma x - (x / ln 2 - IZR (exp_steps fma x)))
+      with ((exp_rest fma x - (x * log2_e - IZR (exp_steps fma x))) + x * (log2_e - / ln 2))
       by (unfold Rdiv; ring).
     eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_mult.
     pose proof log2_e_error as C. pose proof (Rabs_pos x) as P.
@@ -70,10 +97,10 @@ Qed.
 
 (** [kernel numbers] The portable vectors reduce the argument in f64: product and difference are exact there,
     so the result is that of one fused operation. *)
-Theorem portable_reduction x : f32 x = x -> exp_lowest <= x <= exp_highest ->
-  f32 (f64 (f64 (x * log2_e) - IZR (exp_steps x))) = exp_rest x.
+Theorem portable_reduction fma x : multiply_add fma -> f32 x = x -> exp_lowest <= x <= exp_highest ->
+  f32 (f64 (f64 (x * log2_e) - IZR (exp_steps fma x))) = exp_rest fma x.
 Proof.
-  intros Fx Hx.
+  intros F Fx Hx.
   assert (G : generic_format radix2 (FLT_exp (-149) 24) x).
   { rewrite <- Fx, f32_round. apply generic_format_round; [apply FLT_exp_valid, f32_precision | apply valid_rnd_N]. }
   assert (P : f64 (x * log2_e) = x * log2_e).
@@ -87,11 +114,11 @@ Proof.
     - cbn [Fnum]. change (Zpower radix2 53) with 9007199254740992%Z. lia.
     - cbn [Fexp]. lia. }
   rewrite P. unfold exp_rest. f_equal.
-  destruct (Z.eq_dec (exp_steps x) 0) as [-> | N]; [rewrite Rminus_0_r; exact P|].
-  pose proof (exp_unrounded x Hx) as U. apply Rabs_le_between in U. rewrite log2_e_value in U at 1.
+  destruct (Z.eq_dec (exp_steps fma x) 0) as [-> | N]; [rewrite Rminus_0_r; exact P|].
+  pose proof (exp_unrounded fma x F Hx) as U. apply Rabs_le_between in U. rewrite log2_e_value in U at 1.
   assert (X : 1 / 4 <= Rabs x).
-  { assert (V : IZR (exp_steps x) <= -1 \/ 1 <= IZR (exp_steps x)).
-    { assert (V : (exp_steps x <= -1 \/ 1 <= exp_steps x)%Z) by lia.
+  { assert (V : IZR (exp_steps fma x) <= -1 \/ 1 <= IZR (exp_steps fma x)).
+    { assert (V : (exp_steps fma x <= -1 \/ 1 <= exp_steps fma x)%Z) by lia.
       destruct V as [V | V]; apply IZR_le in V; [left | right]; exact V. }
     rewrite log2_e_value in U. destruct V; [rewrite Rabs_left by lra | rewrite Rabs_right by lra]; lra. }
   (* x is a multiple of 2^-25, so the difference is one of 2^-48 *)
@@ -101,8 +128,8 @@ Proof.
   assert (Ee : (-25 <= e)%Z).
   { unfold e, cexp, FLT_exp. assert (M : (-1 <= mag radix2 x)%Z); [|lia].
     apply mag_ge_bpow. simpl. lra. }
-  set (k := (m * 12102203 * radix2 ^ (e + 25) - exp_steps x * 2 ^ 48)%Z).
-  assert (D : x * log2_e - IZR (exp_steps x) = IZR k * bpow radix2 (-48)).
+  set (k := (m * 12102203 * radix2 ^ (e + 25) - exp_steps fma x * 2 ^ 48)%Z).
+  assert (D : x * log2_e - IZR (exp_steps fma x) = IZR k * bpow radix2 (-48)).
   { unfold k. rewrite minus_IZR, !mult_IZR, IZR_Zpower, bpow_plus by lia.
     assert (B : bpow radix2 25 = 33554432) by (simpl; lra).
     assert (C : bpow radix2 (-48) = / 281474976710656) by (simpl; lra).
@@ -112,7 +139,7 @@ Proof.
   - reflexivity.
   - cbn [Fnum]. apply lt_IZR. rewrite abs_IZR.
     assert (K : Rabs (IZR k * bpow radix2 (-48)) <= 1)
-      by (rewrite <- D; pose proof (exp_unrounded x Hx); lra).
+      by (rewrite <- D; pose proof (exp_unrounded fma x F Hx); lra).
     rewrite Rabs_mult, (Rabs_right (bpow radix2 (-48))) in K by (apply Rle_ge, bpow_ge_0).
     assert (C : bpow radix2 (-48) = / 281474976710656) by (simpl; lra). rewrite C in K.
     change (Zpower radix2 53) with 9007199254740992%Z. lra.
@@ -136,11 +163,11 @@ Qed.
 Theorem exp_f32_error fma x : multiply_add fma -> exp_lowest <= x <= exp_highest ->
   Rabs (exp_f32 fma x - exp x) <= (4 + Rabs x / 4) * u * exp x.
 Proof.
-  intros F Hx. destruct (exp_reduction x Hx) as (_ & R & E). pose proof (exp_range x Hx) as X.
-  set (n := IZR (exp_steps x)) in *. set (f := exp_rest x) in *.
+  intros F Hx. destruct (exp_reduction fma x F Hx) as (_ & R & E). pose proof (exp_range x Hx) as X.
+  set (n := IZR (exp_steps fma x)) in *. set (f := exp_rest fma x) in *.
   assert (P : Rabs (exp2_near_horner fma f - exp (f * ln 2)) <= 33 / 10 * u * exp (f * ln 2)).
   { unfold f at 1 2 3. unfold exp_rest. apply exp2_near_evaluated; [exact F|].
-    fold (exp_rest x). fold f. apply Rabs_le_between in R. lra. }
+    fold (exp_rest fma x). fold f. apply Rabs_le_between in R. lra. }
   pose proof ln_2_range as L2. pose proof (Rabs_pos x) as AX.
   assert (AX88 : Rabs x <= 88) by (apply Rabs_le; lra).
   (* x = (n + f) log 2 - w *)
@@ -175,13 +202,18 @@ Proof.
   rewrite u_value in *. lra.
 Qed.
 
-Lemma exp_steps_0 : exp_steps 0 = 0%Z.
-Proof. unfold exp_steps. rewrite Rmult_0_l, f32_0. apply Zrnd_IZR, valid_rnd_N. Qed.
+Lemma exp_steps_0 fma : multiply_add fma -> exp_steps fma 0 = 0%Z.
+Proof.
+  intros F. unfold exp_steps. assert (E : fma 0 log2_e magic = magic).
+  { destruct F as [-> | ->]; unfold fused, unfused; rewrite Rmult_0_l, ?f32_0, Rplus_0_l;
+      rewrite f32_whole by (unfold magic; lra); unfold magic; f_equal; apply Zrnd_IZR, valid_rnd_N. }
+  rewrite E. unfold magic. now rewrite Zfloor_IZR.
+Qed.
 
 (** [kernel numbers] e^0 is exactly 1. *)
 Theorem exp_f32_0 fma : multiply_add fma -> exp_f32 fma 0 = 1.
 Proof.
-  intros F. unfold exp_f32, exp_rest. rewrite exp_steps_0, Rmult_0_l, Rminus_0_r, f32_0.
+  intros F. unfold exp_f32, exp_rest. rewrite (exp_steps_0 fma F), Rmult_0_l, Rminus_0_r, f32_0.
   unfold exp2_near_horner. simpl bpow. rewrite Rmult_1_l.
   assert (C : exp2_near_c0 = 1) by (unfold exp2_near_c0; simpl; lra). rewrite C.
   destruct F as [-> | ->]; unfold fused, unfused; rewrite Rmult_0_r, ?f32_0, Rplus_0_l; apply f32_1.
@@ -190,16 +222,16 @@ Qed.
 (** [kernel numbers] Scaling by 2^n is exact, for -87.3 <= x <= 88: 2^f lies in [1/2, 2], the result in
     [2^-126, 2^128), so n may be added to the exponent field, and the result is an f32. *)
 Theorem exp_scaling fma x : multiply_add fma -> exp_lowest <= x <= exp_highest ->
-  1 / 2 <= exp2_near_horner fma (exp_rest x) <= 2 /\
+  1 / 2 <= exp2_near_horner fma (exp_rest fma x) <= 2 /\
   smallest_normal <= exp_f32 fma x < bpow radix2 128 /\ f32 (exp_f32 fma x) = exp_f32 fma x.
 Proof.
-  intros F Hx. pose proof (exp_range x Hx) as X. destruct (exp_reduction x Hx) as (_ & R & _).
-  assert (P : 1 / 2 <= exp2_near_horner fma (exp_rest x) <= 2).
-  { assert (E : Rabs (exp2_near_horner fma (exp_rest x) - exp (exp_rest x * ln 2))
-      <= 33 / 10 * u * exp (exp_rest x * ln 2)).
-    { unfold exp_rest. apply exp2_near_evaluated; [exact F|]. fold (exp_rest x).
+  intros F Hx. pose proof (exp_range x Hx) as X. destruct (exp_reduction fma x F Hx) as (_ & R & _).
+  assert (P : 1 / 2 <= exp2_near_horner fma (exp_rest fma x) <= 2).
+  { assert (E : Rabs (exp2_near_horner fma (exp_rest fma x) - exp (exp_rest fma x * ln 2))
+      <= 33 / 10 * u * exp (exp_rest fma x * ln 2)).
+    { unfold exp_rest. apply exp2_near_evaluated; [exact F|]. fold (exp_rest fma x).
       apply Rabs_le_between in R. lra. }
-    apply Rabs_le_between in R. pose proof (exp2_range (exp_rest x) ltac:(lra)) as B.
+    apply Rabs_le_between in R. pose proof (exp2_range (exp_rest fma x) ltac:(lra)) as B.
     rewrite u_value in E. apply Rabs_le_between in E. lra. }
   assert (B : smallest_normal <= exp_f32 fma x < bpow radix2 128).
   { pose proof (exp_f32_error fma x F Hx) as E.
@@ -213,12 +245,12 @@ Proof.
   split; [exact P|]. split; [exact B|].
   rewrite f32_round. apply round_generic; [apply valid_rnd_N|].
   unfold exp_f32 in *. rewrite Rmult_comm in *. apply mult_bpow_exact_FLT.
-  - assert (G : f32 (exp2_near_horner fma (exp_rest x)) = exp2_near_horner fma (exp_rest x)).
+  - assert (G : f32 (exp2_near_horner fma (exp_rest fma x)) = exp2_near_horner fma (exp_rest fma x)).
     { unfold exp2_near_horner.
       destruct F as [-> | ->]; [unfold fused at 1 6 | unfold unfused at 1 6]; apply f32_idempotent. }
     rewrite <- G, f32_round. apply generic_format_round; [apply FLT_exp_valid, f32_precision | apply valid_rnd_N].
   - (* the product is normal, so its exponent is at least -125 *)
-    set (p := exp2_near_horner fma (exp_rest x)) in *. set (n := exp_steps x) in *.
+    set (p := exp2_near_horner fma (exp_rest fma x)) in *. set (n := exp_steps fma x) in *.
     assert (M : (-125 <= mag radix2 (p * bpow radix2 n))%Z).
     { apply mag_ge_bpow. rewrite Rabs_right; [apply B|]. apply Rle_ge.
       apply Rle_trans with smallest_normal; [left; apply smallest_normal_pos | apply B]. }

@@ -24,6 +24,7 @@ mod segments;
 pub(crate) mod single;
 pub(crate) mod taylor;
 
+use super::elementary::quotient;
 use super::head::{Head, MOST_LANES, Plan};
 use super::operands::{MULTIPLE, is_finite, largest, read_row};
 use super::product::{Ahead, zeros};
@@ -329,6 +330,12 @@ pub(crate) fn masks<S: Simd>(s: S, flags: &[f32; MOST_LANES]) -> [S::Mask; VECTO
 pub(crate) fn close<S: Simd>(s: S, head: &Head<'_>, block: &mut Block<S>, out: &mut BlockOutput<'_>) {
     let Block { start, o, sums, careful, .. } = block;
     let lanes = VECTORS * S::LANES;
+    let shares = sums.z.map(|z| s.recip(z));
+    for o in o.iter_mut() {
+        for v in 0..VECTORS {
+            o[v] = quotient(s, o[v], sums.z[v], shares[v]);
+        }
+    }
     let o = s.floats(o.as_flattened());
     let (m, z) = (s.floats(&sums.m), s.floats(&sums.z));
     let width = head.problem.shape().value_dim;
@@ -349,8 +356,6 @@ pub(crate) fn close<S: Simd>(s: S, head: &Head<'_>, block: &mut Block<S>, out: &
                     careful[lane] = true;
                     continue;
                 }
-                let share = 1.0 / z;
-                row.iter_mut().for_each(|x| *x *= share);
                 careful[lane] = !is_finite(row);
                 *sum = RowSum { m: m[lane], z };
             }

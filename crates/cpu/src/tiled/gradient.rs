@@ -318,6 +318,11 @@ impl Left {
         let Gradients { dk, dv, sink_dk, sink_dv, durations } = sums;
         Left { dk: dk.into_own(), dv: dv.into_own(), sink_dk, sink_dv, durations }
     }
+
+    /// Whether dK or dV is among it.
+    fn has_rows(&self) -> bool {
+        self.dk.is_some() || self.dv.is_some()
+    }
 }
 
 /// Rows of dK and dV that are added up by one thread at a time.
@@ -333,7 +338,7 @@ impl Tiled {
         (keys, head_dim, value_dim): (usize, usize, usize),
     ) {
         let mut shares: Vec<(usize, usize, &mut [f32], &mut [f32])> = Vec::new();
-        if keys > 0 {
+        if keys > 0 && units.iter().any(Left::has_rows) {
             let heads = numbers.dk.chunks_exact_mut(keys * head_dim).zip(numbers.dv.chunks_exact_mut(keys * value_dim));
             for (kv, (dk, dv)) in heads.enumerate() {
                 let rows = dk.chunks_mut(ROWS * head_dim).zip(dv.chunks_mut(ROWS * value_dim)).enumerate();

@@ -19,6 +19,9 @@ use std::str::FromStr;
 /// every instruction set here.
 pub(crate) const VECTORS: usize = 3;
 
+/// 1.5 x 2^23: adding and subtracting it rounds to whole numbers, and the sum has them in its lowest bits.
+const MAGIC: f32 = 12_582_912.0;
+
 /// One number for each query of a block.
 pub(crate) type Lanes<V> = [V; VECTORS];
 
@@ -59,9 +62,10 @@ pub(crate) trait Simd: Copy + Send + Sync + 'static {
     fn abs(self, x: Self::V) -> Self::V;
     /// 1/x to about one rounding; 0 for +-infinity, +-infinity for 0.
     fn recip(self, x: Self::V) -> Self::V;
-    /// x to the nearest whole number n, for |x| below 2^21, and n again as `scale_or_zero` takes it.
-    fn round(self, x: Self::V) -> (Self::V, Self::V);
-    /// 2^n p where the mask is set, for whole numbers n in [-126, 127], from `round`, and p in [1/2, 2]; 0 elsewhere, whatever n and
+    /// a b to the nearest whole number n, for |a b| below 2^21, and n again as `scale_or_zero` takes it. The product may be rounded
+    /// first.
+    fn round_product(self, a: Self::V, b: Self::V) -> (Self::V, Self::V);
+    /// 2^n p where the mask is set, for whole numbers n in [-126, 127], from `round_product`, and p in [1/2, 2]; 0 elsewhere, whatever n and
     /// p are.
     fn scale_or_zero(self, keep: Self::Mask, p: Self::V, n: Self::V) -> Self::V;
     /// The sum of all lanes.
@@ -253,10 +257,11 @@ mod tests {
             close(s.abs(va), &|i| a[i].abs());
             close(s.recip(vb), &|i| 1.0 / b[i]);
             close(s.recip(s.splat(f32::INFINITY)), &|_| 0.0);
-            close(s.round(va).0, &|i| a[i].round_ties_even());
+            close(s.round_product(va, vb).0, &|i| (a[i] * b[i]).round_ties_even());
+            close(s.round_product(s.splat(2.5), s.splat(1.0)).0, &|_| 2.0);
             for n in [-126, -3, 0, 5, 127] {
                 let keep = s.not_lt(va, s.splat(0.0));
-                let scaled = s.scale_or_zero(keep, s.splat(1.25), s.round(s.splat(n as f32)).1);
+                let scaled = s.scale_or_zero(keep, s.splat(1.25), s.round_product(s.splat(n as f32), s.splat(1.0)).1);
                 close(scaled, &|i| if a[i] < 0.0 { 0.0 } else { 1.25 * 2f32.powi(n) });
             }
             let nothing = s.scale_or_zero(s.lt(va, va), s.splat(f32::INFINITY), s.splat(f32::NAN));

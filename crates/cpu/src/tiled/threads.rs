@@ -1,6 +1,9 @@
 //! How work is shared out, and watched.
 
+mod helpers;
+
 use contattn_core::{EngineError, Monitor};
+use helpers::with_helpers;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,7 +19,7 @@ pub(crate) enum Threads {
 }
 
 /// Multiplications of a call that stays on one thread: fewer are done before another thread has woken up.
-const FEW: u128 = 1 << 26;
+const FEW: u128 = 1 << 23;
 
 /// Shares of work for each thread: enough that threads which are done early find more.
 const SHARES: usize = 8;
@@ -65,13 +68,14 @@ impl Threads {
         };
         let length = items.len().div_ceil(shares).max(1);
         let count = items.len().div_ceil(length);
-        self.share(items.chunks_mut(length), count, body);
+        self.share(items.chunks_mut(length).rev(), count, body);
     }
 
     /// Calls `body` for each of `count` items, on any thread and in any order.
     ///
     /// The calling thread takes part: it is awake. Were all of the work left to a pool, as `par_iter` does, the caller would fall
-    /// asleep while two others wake up, which a kernel of Linux may put on one processor for some milliseconds.
+    /// asleep while two others wake up, which a kernel of Linux may put on one processor for some milliseconds. Nor does it wait for
+    /// threads that wake up when all is done.
     fn share<I>(&self, items: I, count: usize, body: impl Fn(I::Item) + Sync)
     where
         I: Iterator + Send,
@@ -92,18 +96,10 @@ impl Threads {
             }
         };
         match self {
-            Threads::Own(pool) => pool.in_place_scope(|scope| spread(scope, helpers, &work)),
-            Threads::One | Threads::Current => rayon::in_place_scope(|scope| spread(scope, helpers, &work)),
+            Threads::Own(pool) => with_helpers(helpers, &work, |job| pool.spawn(job)),
+            Threads::One | Threads::Current => with_helpers(helpers, &work, |job| rayon::spawn(job)),
         }
     }
-}
-
-/// Does work on the calling thread and `helpers` others.
-fn spread<'s>(scope: &rayon::Scope<'s>, helpers: usize, work: &'s (impl Fn() + Sync)) {
-    for _ in 0..helpers {
-        scope.spawn(|_| work());
-    }
-    work();
 }
 
 /// Counts rows for whoever watches, from any thread.

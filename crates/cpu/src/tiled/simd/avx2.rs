@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)]
 
-use super::{Kernel, Routine, Simd};
+use super::{Kernel, MAGIC, Routine, Simd};
 use std::arch::x86_64::*;
 
 /// Proof that this machine has AVX2 and FMA.
@@ -33,9 +33,6 @@ unsafe fn inside<K: Kernel>(s: Avx2, kernel: K) -> K::Output {
 unsafe fn called<R: Routine<Avx2>>(s: Avx2, routine: R) -> R::Output {
     routine.run(s)
 }
-
-/// 1.5 x 2^23: adding it leaves a whole number in the lowest bits.
-const MAGIC: f32 = 12_582_912.0;
 
 impl Simd for Avx2 {
     type V = __m256;
@@ -116,8 +113,8 @@ impl Simd for Avx2 {
         }
     }
     #[inline(always)]
-    fn round(self, x: __m256) -> (__m256, __m256) {
-        let shifted = self.add(x, self.splat(MAGIC));
+    fn round_product(self, a: __m256, b: __m256) -> (__m256, __m256) {
+        let shifted = self.fma(a, b, self.splat(MAGIC));
         (self.sub(shifted, self.splat(MAGIC)), shifted)
     }
     #[inline(always)]

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)]
 
-use super::{Kernel, Routine, Simd};
+use super::{Kernel, MAGIC, Routine, Simd};
 use std::arch::x86_64::*;
 
 /// Proof that this machine has AVX-512 F, VL, BW and DQ.
@@ -115,9 +115,8 @@ impl Simd for Avx512 {
         unsafe { _mm512_maskz_scalef_ps(keep, p, n) }
     }
     #[inline(always)]
-    fn round(self, x: __m512) -> (__m512, __m512) {
-        // SAFETY: see `splat`.
-        let n = unsafe { _mm512_roundscale_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(x) };
+    fn round_product(self, a: __m512, b: __m512) -> (__m512, __m512) {
+        let n = self.sub(self.fma(a, b, self.splat(MAGIC)), self.splat(MAGIC));
         (n, n)
     }
     #[inline(always)]

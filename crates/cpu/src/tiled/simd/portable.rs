@@ -1,7 +1,7 @@
 //! Four lanes in plain Rust, which compilers turn into whatever vectors the target has. No fused operations
 //! but one: where the target lacks them they would be calls of library functions.
 
-use super::{Kernel, Routine, Simd};
+use super::{Kernel, MAGIC, Routine, Simd};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Portable;
@@ -20,9 +20,6 @@ fn each(a: Four, b: Four, f: impl Fn(f32, f32) -> f32) -> Four {
 fn compare(a: Four, b: Four, f: impl Fn(f32, f32) -> bool) -> [bool; 4] {
     [f(a.0[0], b.0[0]), f(a.0[1], b.0[1]), f(a.0[2], b.0[2]), f(a.0[3], b.0[3])]
 }
-
-/// 1.5 x 2^23: adding and subtracting it rounds to whole numbers.
-const MAGIC: f32 = 12_582_912.0;
 
 impl Simd for Portable {
     type V = Four;
@@ -89,9 +86,9 @@ impl Simd for Portable {
         self.select(keep, scaled, Four([0.0; 4]))
     }
     #[inline(always)]
-    fn round(self, x: Four) -> (Four, Four) {
-        let shifted = each(x, x, |x, _| x + MAGIC);
-        (each(shifted, x, |shifted, _| shifted - MAGIC), shifted)
+    fn round_product(self, a: Four, b: Four) -> (Four, Four) {
+        let shifted = each(a, b, |a, b| a * b + MAGIC);
+        (each(shifted, shifted, |shifted, _| shifted - MAGIC), shifted)
     }
     #[inline(always)]
     fn total(self, x: Four) -> f32 {
