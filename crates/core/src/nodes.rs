@@ -103,6 +103,11 @@ impl Nodes {
         self.durations[i - 1]
     }
 
+    /// D_1..D_n.
+    pub fn durations(&self) -> &[f64] {
+        &self.durations
+    }
+
     /// Whether the mask keeps node i, for i = 1..n.
     ///
     /// # Panics

@@ -105,13 +105,20 @@ impl Durations {
         if spec.timeline == Timeline::Unit && (unbroken || all_taken()) {
             return Durations { scaled: None, exponent: 0, kept: None, alone: None };
         }
-        let longest = (1..=n).map(|i| nodes.duration(i)).fold(0.0, f64::max);
+        let longest = longest(nodes.durations());
         let exponent = if longest > 0.0 { libm::frexp(longest).1 - 1 } else { 0 };
-        // One duration after another by a product, which is exact as well and shows where one query meets many keys; a power of two
-        // beyond f64 stands for durations so short that their own exponents do.
+        // By products, which are exact as well and show less where one query meets many keys; a power of two beyond f64 stands for
+        // durations so short that their own exponents do.
         let unit = libm::ldexp(1.0, -exponent);
-        let in_units = |x: f64| if unit.is_finite() { x * unit } else { libm::ldexp(x, -exponent) };
-        let scaled = (1..=n).map(|i| if taken(i) { in_units(nodes.duration(i)) as f32 } else { 0.0 }).collect();
+        let all = nodes.durations().iter();
+        let mut scaled: Vec<f32> = if unit.is_finite() {
+            all.map(|&d| (d * unit) as f32).collect()
+        } else {
+            all.map(|&d| libm::ldexp(d, -exponent) as f32).collect()
+        };
+        // Where nothing is broken tiles take all but a segment from the sink.
+        let some_not_taken = if unbroken { 1..=n.min(1) } else { 1..=n };
+        some_not_taken.filter(|&i| !taken(i)).for_each(|i| scaled[i - 1] = 0.0);
         let asks = matches!(problem.rule(), Rule::Taylor(_)) && spec.key_mask.is_some();
         let kept = asks.then(|| (1..=n).map(|j| f32::from(u8::from(nodes.is_kept(j)))).collect());
         let is_alone = |j: usize| !(taken(j) || (!own_only && j < n && taken(j + 1)));
@@ -158,6 +165,17 @@ impl Durations {
     pub(crate) fn tile(&self, first: usize, count: usize) -> &[f32] {
         self.scaled.as_ref().map_or(&[], |all| &all[first - 1..first - 1 + count])
     }
+}
+
+/// The largest of numbers, or 0: several at a time, none of which waits for another.
+fn longest(durations: &[f64]) -> f64 {
+    let mut most = [0.0; 16];
+    let (chunks, rest) = durations.as_chunks::<16>();
+    let larger = |a: f64, b: f64| if a > b { a } else { b };
+    for chunk in chunks {
+        most = std::array::from_fn(|lane| larger(chunk[lane], most[lane]));
+    }
+    rest.iter().chain(&most).copied().fold(0.0, f64::max)
 }
 
 /// One query head.
