@@ -239,12 +239,12 @@ fn columns<S: Simd, const M: usize>(
             }
         }
     }
-    for (out, sums) in out.iter_mut().zip(&sums) {
+    // Indices that the compiler knows: else it may leave the sums in memory, and write each of them in every step of the loop above.
+    let out = &mut out[..M];
+    let factor = factor.unwrap_or_else(|| [s.splat(1.0); VECTORS]);
+    for m in 0..M {
         for v in 0..VECTORS {
-            out[v] = match factor {
-                Some(factor) => s.fma(out[v], factor[v], sums[v]),
-                None => s.add(out[v], sums[v]),
-            };
+            out[m][v] = s.fma(out[m][v], factor[v], sums[m][v]);
         }
     }
 }
