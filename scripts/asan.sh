@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The kernels under an address sanitizer: crates/cpu/tests/memory.rs, which is small and touches every edge.
+# The kernels under an address sanitizer: crates/cpu/tests/memory.rs, which is small and touches every edge, and the tests of what
+# threads do for one another.
 #
 # The standard library stays as it was built (that needs its sources), so reads inside it are not watched; the kernels' own
 # unchecked reads, loads and stores are.
@@ -33,6 +34,11 @@ if "$plant/plant" >/dev/null 2>"$plant/log" || ! grep -q 'AddressSanitizer: heap
     exit 1
 fi
 
-RUSTFLAGS='-Zsanitizer=address' cargo +nightly test --locked --target "$target" \
-    --target-dir "${CARGO_TARGET_DIR:-target}/asan" --package contattn-cpu --test memory
+sanitized() {
+    RUSTFLAGS='-Zsanitizer=address' cargo +nightly test --locked --target "$target" \
+        --target-dir "${CARGO_TARGET_DIR:-target}/asan" --package contattn-cpu "$@"
+}
+sanitized --test memory
+# Work that is lent to threads for as long as a call takes.
+ASAN_OPTIONS=detect_stack_use_after_return=1 sanitized --lib tiled::threads
 echo 'asan: nothing found; a planted read beyond the end was seen'
