@@ -41,7 +41,8 @@ CAPS = {
 }
 # Set on some machines for old libraries' sake; they slow current ones down.
 UNSET = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-ROUNDS = (3, 15)
+# Of a call that takes a millisecond the most take seconds: what other machines do to this one comes in bursts of a tenth of one.
+ROUNDS = (5, 45)
 # Of the machine, by programs that are not ours; more is measured again.
 DISTURBED = 0.05
 ATTEMPTS = 3
@@ -195,7 +196,7 @@ def main():
     parser.add_argument("--threads", type=commas(int), default=[1, 2][: os.cpu_count()], metavar="1,2")
     parser.add_argument("--isa", type=commas(str), help="avx512,avx2: by default those of this machine")
     parser.add_argument("--peers", type=commas(str), help="only these of PyTorch's, as torch-sdpa: compiling others takes a minute a case")
-    parser.add_argument("--seconds", type=float, default=1.5, help="of rounds for each case, at least 3 rounds")
+    parser.add_argument("--seconds", type=float, default=1.5, help="of rounds for each case, at least 5 rounds")
     parser.add_argument("--json", metavar="FILE", help="where records go")
     parser.add_argument("--append", action="store_true", help="keep the file's records of other cases")
     parser.add_argument("--resume", action="store_true", help="with --append: leave out cases that the file has")
