@@ -203,16 +203,21 @@ impl ForwardKernel<'_, '_> {
         let mut blocks: Vec<forward::Block<S>> = Vec::new();
         blocks.resize_with(group, || forward::Block::new(s, shape.head_dim, width));
         let mut rest = self.items;
+        let mut previous = None;
         while let Some(first) = rest.first() {
             let name = (first.batch, first.head);
             let together = rest.iter().take(group).take_while(|item| (item.batch, item.head) == name).count();
             let (these, others) = rest.split_at_mut(together);
             rest = others;
             let head = self.call.head(name.0, name.1);
+            // The heads of a group have the same keys and values.
+            let read = Some((name.0, shape.kv_head(name.1)));
+            let is_first = previous != read;
+            previous = read;
             for (item, block) in these.iter().zip(&mut blocks) {
                 forward::open::<S, R>(s, &head, item.start, item.out.sums.len(), block, &mut scratch);
             }
-            forward::pass::<S, R>(s, &head, &mut blocks[..together], &mut scratch);
+            forward::pass::<S, R>(s, &head, &mut blocks[..together], &mut scratch, is_first);
             for (item, block) in these.iter_mut().zip(&mut blocks) {
                 forward::close(s, &head, block, &mut item.out);
                 let count = item.out.sums.len();

@@ -239,15 +239,16 @@ pub(crate) fn pass<S: Simd, R: Differentiate>(
     blocks: &mut [Block<S>],
     scratch: &mut Scratch<S>,
     sums: &mut Gradients<'_>,
+    is_first: bool,
 ) {
-    let (parts, streams) = (blocks.len(), streams(VECTORS * S::LANES, &head.problem.shape()));
+    let (parts, far) = (blocks.len(), is_first || streams(VECTORS * S::LANES, &head.problem.shape()));
     let (mut first, last) = span(R::ORIGIN, blocks.iter().map(|block| &block.plan));
     while first <= last {
         for (part, block) in blocks.iter_mut().enumerate() {
             if let Some(place) = tile_of(&block.plan, first)
                 && !(R::makes(Mistake::SkippedTile) && place.at / TILE == 1)
             {
-                let place = TilePlace { ahead: ahead(streams, first, last, part, parts), ..place };
+                let place = TilePlace { ahead: ahead(far, first, last, part, parts), ..place };
                 <R as Differentiate>::tile(s, head, place, block, scratch, sums);
             }
         }

@@ -134,9 +134,10 @@ pub(crate) fn group(block: usize, shape: &Shape) -> usize {
     if streams(block, shape) { (cache(block) / (4 * block * width)).clamp(1, 8) } else { 1 }
 }
 
-/// What block `part` of `parts` fetches of the next tile; nothing where there is none, or where K and V stay in a cache anyway.
-pub(crate) fn ahead(streams: bool, first: usize, last: usize, part: usize, parts: usize) -> Option<Ahead> {
-    (streams && first + TILE <= last).then_some(Ahead { part, parts })
+/// What block `part` of `parts` fetches of the next tile; nothing where there is none, or where K and V are not `far`: in a cache of
+/// the core's own already.
+pub(crate) fn ahead(far: bool, first: usize, last: usize, part: usize, parts: usize) -> Option<Ahead> {
+    (far && first + TILE <= last).then_some(Ahead { part, parts })
 }
 
 /// Bytes of scratch of one thread for the forward pass: 4 block (blocks of a group (head_dim + value width) + tile + 1), a
@@ -286,17 +287,23 @@ pub(crate) fn span<'p>(origin: usize, plans: impl Iterator<Item = &'p Plan>) -> 
     (grid(origin, first), last)
 }
 
-/// Takes a group of blocks of one head, each begun, over the tiles of keys.
+/// Takes a group of blocks of one head, each begun, over the tiles of keys; `is_first`: this thread has not read them before.
 #[inline(always)]
-pub(crate) fn pass<S: Simd, R: Weigh>(s: S, head: &Head<'_>, blocks: &mut [Block<S>], scratch: &mut Scratch<S>) {
-    let (parts, streams) = (blocks.len(), streams(VECTORS * S::LANES, &head.problem.shape()));
+pub(crate) fn pass<S: Simd, R: Weigh>(
+    s: S,
+    head: &Head<'_>,
+    blocks: &mut [Block<S>],
+    scratch: &mut Scratch<S>,
+    is_first: bool,
+) {
+    let (parts, far) = (blocks.len(), is_first || streams(VECTORS * S::LANES, &head.problem.shape()));
     let (mut first, last) = span(R::ORIGIN, blocks.iter().map(|block| &block.plan));
     while first <= last {
         for (part, block) in blocks.iter_mut().enumerate() {
             if let Some(place) = tile_of(&block.plan, first)
                 && !(R::makes(Mistake::SkippedTile) && place.at / TILE == 1)
             {
-                let place = TilePlace { ahead: ahead(streams, first, last, part, parts), ..place };
+                let place = TilePlace { ahead: ahead(far, first, last, part, parts), ..place };
                 R::tile(s, head, place, block, scratch);
             }
         }

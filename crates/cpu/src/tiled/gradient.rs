@@ -118,6 +118,7 @@ impl UnitKernel<'_, '_> {
         blocks.resize_with(group, || Block::new(s, head_dim, key_width, value_dim));
         let unit = self.unit;
         let mut rest = unit.blocks.as_mut_slice();
+        let mut is_first = true;
         while let Some(first) = rest.first() {
             let (name, sums) = (first.head, &mut unit.sums);
             let together = rest.iter().take(group).take_while(|block| block.head == name).count();
@@ -135,7 +136,8 @@ impl UnitKernel<'_, '_> {
                 mark_careful(&head, self.known, unit.batch, queries, count, &mut block.careful);
                 backward::open::<S, R>(s, &head, self.upstream, queries.start, known, block, &mut scratch, sums);
             }
-            backward::pass::<S, R>(s, &head, &mut blocks[..together], &mut scratch, sums);
+            backward::pass::<S, R>(s, &head, &mut blocks[..together], &mut scratch, sums, is_first);
+            is_first = false;
             for (queries, block) in these.iter_mut().zip(&mut blocks) {
                 backward::close(s, &head, block, sums, queries.dq);
                 let count = queries.dq.len() / head_dim;
