@@ -48,6 +48,7 @@ use contattn_core::{
 };
 use forward::{BlockOutput, RowSum, Scratch};
 use head::{Durations, Head, MOST_LANES, Store};
+use operands::Looked;
 use sight::{Kind, Sights};
 use simd::{Backend, Kernel, Simd, VECTORS};
 use std::borrow::Cow;
@@ -103,13 +104,15 @@ struct Call<'a> {
     sights: Vec<Sights>,
     /// by batch, or one for all
     durations: Vec<Durations>,
+    /// which keys and values of a head are known to be finite when a thread begins with it
+    looked: Looked,
     /// whether the rule Linear is that of the tests for mistakes
     #[cfg(test)]
     spoilt: bool,
 }
 
 impl<'a> Call<'a> {
-    /// `borrow`: see [`Store::read_or_borrow`].
+    /// `borrow`: see [`Store::read_or_borrow`]; whoever reads keys and values then has to look whether they are finite.
     fn new(problem: &'a Problem<'a>, threads: &Threads, borrow: bool) -> Result<Call<'a>, EngineError> {
         let Shape { batch, kv_heads, .. } = problem.shape();
         let shared = problem.batches_share_domains();
@@ -133,6 +136,7 @@ impl<'a> Call<'a> {
             stores: stores.into_iter().flatten().collect(),
             sights: sights.into_iter().flatten().collect(),
             durations,
+            looked: if borrow { Looked::NOWHERE } else { Looked::EVERYWHERE },
             #[cfg(test)]
             spoilt: mistakes::are_planted(),
         })
@@ -204,20 +208,31 @@ impl ForwardKernel<'_, '_> {
         blocks.resize_with(group, || forward::Block::new(s, shape.head_dim, width));
         let mut rest = self.items;
         let mut previous = None;
+        // Of the key/value head at hand: what this thread knows of it, and a copy, where what lies there is not finite.
+        let (mut looked, mut copy): (Looked, Option<Store<'_>>) = (self.call.looked.clone(), None);
         while let Some(first) = rest.first() {
             let name = (first.batch, first.head);
             let together = rest.iter().take(group).take_while(|item| (item.batch, item.head) == name).count();
             let (these, others) = rest.split_at_mut(together);
             rest = others;
-            let head = self.call.head(name.0, name.1);
-            // The heads of a group have the same keys and values.
-            let read = Some((name.0, shape.kv_head(name.1)));
-            let is_first = previous != read;
-            previous = read;
-            for (item, block) in these.iter().zip(&mut blocks) {
-                forward::open::<S, R>(s, &head, item.start, item.out.sums.len(), block, &mut scratch);
+            let read = (name.0, shape.kv_head(name.1));
+            if previous.replace(read) != Some(read) {
+                (looked, copy) = (self.call.looked.clone(), None);
             }
-            forward::pass::<S, R>(s, &head, &mut blocks[..together], &mut scratch, is_first);
+            let head = loop {
+                let head = self.call.head(name.0, name.1);
+                let head = Head { store: copy.as_ref().unwrap_or(head.store), ..head };
+                for (item, block) in these.iter().zip(&mut blocks) {
+                    forward::open::<S, R>(s, &head, item.start, item.out.sums.len(), block, &mut scratch);
+                }
+                if forward::pass::<S, R>(s, &head, &mut blocks[..together], &mut scratch, &mut looked) {
+                    break head;
+                }
+                match Store::read_or_borrow(self.call.problem, read.0, read.1, false) {
+                    Ok(store) => (looked, copy) = (Looked::EVERYWHERE, Some(store)),
+                    Err(error) => return self.watch.fail(error),
+                }
+            };
             for (item, block) in these.iter_mut().zip(&mut blocks) {
                 forward::close(s, &head, block, &mut item.out);
                 let count = item.out.sums.len();
@@ -370,7 +385,7 @@ impl Engine for Tiled {
         // Decoding waits for numbers to be read, each of which takes as long as some multiplications.
         let rows = if decodes { 32 * batch as u128 * kv_heads as u128 } else { rows_of(batch, heads, queries) };
         let numbers = self.on(rows * keys as u128 * width, |engine| {
-            let call = Call::new(problem, &engine.threads, decodes)?;
+            let call = Call::new(problem, &engine.threads, true)?;
             if decodes { engine.decode_numbers(&call, monitor) } else { engine.forward_numbers(&call, monitor) }
         })?;
         let dtype = request.dtype(problem);

@@ -196,25 +196,65 @@ fn few_queries_against_many_keys() {
                                 assert!(matches!(rule, Rule::Taylor(_)), "which refuses cut segments");
                                 continue;
                             };
-                            let request = Request { dtype: Some(Dtype::F64), ..Request::default() };
-                            let exact = Plain::<f64>::new().forward(&problem, &request, &Unattended).unwrap();
-                            for engine in engines(None) {
-                                let found = engine.forward(&problem, &request, &Unattended).unwrap();
-                                let what = format!(
-                                    "{} {rule} {window:?} {sink:?} {queries} x {keys} mask {masks}",
-                                    engine.isa()
-                                );
-                                for (found, exact) in [(&found.o, &exact.o), (&found.lse, &exact.lse)] {
-                                    let (found, exact) = (found.to_f64(), exact.to_f64());
-                                    for (at, (a, b)) in found.iter().zip(&exact).enumerate() {
-                                        let close = a == b
-                                            || (a.is_nan() && b.is_nan())
-                                            || (a - b).abs() <= 2e-5 * (1.0 + b.abs());
-                                        assert!(close, "{what}, element {at}: {a} instead of {b}");
-                                    }
-                                }
-                            }
+                            let what = format!("{rule} {window:?} {sink:?} {queries} x {keys} mask {masks}");
+                            assert_exact(&what, &engines(None), &problem);
                         }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The forward results of engines are those of the plain one in f64, NaN where they are NaN.
+fn assert_exact(what: &str, engines: &[Tiled], problem: &Problem<'_>) {
+    let request = Request { dtype: Some(Dtype::F64), ..Request::default() };
+    let exact = Plain::<f64>::new().forward(problem, &request, &Unattended).unwrap();
+    for engine in engines {
+        let found = engine.forward(problem, &request, &Unattended).unwrap();
+        for (found, exact) in [(&found.o, &exact.o), (&found.lse, &exact.lse)] {
+            let (found, exact) = (found.to_f64(), exact.to_f64());
+            for (at, (a, b)) in found.iter().zip(&exact).enumerate() {
+                let close = a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= 2e-5 * (1.0 + b.abs());
+                assert!(close, "{} {what}, element {at}: {a} instead of {b}", engine.isa());
+            }
+        }
+    }
+}
+
+/// Keys and values are looked at tile by tile: NaN and infinity in one that a later block sees first, in the last node, in nodes that
+/// nobody sees, on several threads.
+#[test]
+fn what_is_not_finite_is_found_wherever_it_is() {
+    let shape = Shape { batch: 1, heads: 4, kv_heads: 2, queries: 290, keys: 290, head_dim: 8, value_dim: 16 };
+    let sample = Family::Gauss.sample(shape, Dtype::F32, 5).unwrap();
+    let planted = |tensor: &Tensor, node: usize, x: f32| {
+        let (shape, elements) = tensor.clone().into_parts();
+        let contattn_core::Elements::F32(mut values) = elements else { panic!("f32 was asked for") };
+        // In the second key/value head.
+        values[(shape[2] + node) * shape[3] + 1] = x;
+        Tensor::new(shape, values.into()).unwrap()
+    };
+    let windows = [Window::causal(), Window::full(), Window::sliding(30.0), Window::sliding(29.5)];
+    for threads in [1, 3] {
+        let engines = engines(Some(threads));
+        for (node, x) in [(0, f32::NAN), (150, f32::NEG_INFINITY), (216, f32::INFINITY), (289, f32::NAN)] {
+            for of_keys in [true, false] {
+                let mut sample = sample.clone();
+                if of_keys {
+                    sample.k = planted(&sample.k, node, x);
+                } else {
+                    sample.v = planted(&sample.v, node, x);
+                }
+                for rule in RULES {
+                    for window in &windows {
+                        let spec = Spec { rule, window: window.clone(), ..Spec::default() };
+                        let Ok(problem) = sample.problem(SinkKind::Zeros, spec) else {
+                            assert!(matches!(rule, Rule::Taylor(_)), "which refuses cut segments");
+                            continue;
+                        };
+                        let what = format!("{rule} {window:?}, {x} in node {node}, keys: {of_keys}, {threads} threads");
+                        assert_exact(&what, &engines, &problem);
                     }
                 }
             }

@@ -25,8 +25,8 @@ pub(crate) mod single;
 pub(crate) mod taylor;
 
 use super::elementary::quotient;
-use super::head::{Head, MOST_LANES, Plan};
-use super::operands::{MULTIPLE, is_finite, largest, read_row};
+use super::head::{Head, MOST_LANES, Plan, Store};
+use super::operands::{Looked, MULTIPLE, is_finite, largest, read_row};
 use super::product::{Ahead, zeros};
 use super::segment::Mistake;
 use super::sight::Kind;
@@ -287,18 +287,29 @@ pub(crate) fn span<'p>(origin: usize, plans: impl Iterator<Item = &'p Plan>) -> 
     (grid(origin, first), last)
 }
 
-/// Takes a group of blocks of one head, each begun, over the tiles of keys; `is_first`: this thread has not read them before.
+/// Takes a group of blocks of one head, each begun, over the tiles of keys. False where it comes upon keys or values that are not
+/// finite: then the blocks have to be begun again, with others in their place.
 #[inline(always)]
 pub(crate) fn pass<S: Simd, R: Weigh>(
     s: S,
     head: &Head<'_>,
     blocks: &mut [Block<S>],
     scratch: &mut Scratch<S>,
-    is_first: bool,
-) {
-    let (parts, far) = (blocks.len(), is_first || streams(VECTORS * S::LANES, &head.problem.shape()));
+    looked: &mut Looked,
+) -> bool {
+    let Store { keys, values, .. } = head.store;
+    // What pieces read may lie anywhere.
+    if blocks.iter().any(|block| block.plan.has_pieces) && !looked.look(keys, values, 1..keys.end()) {
+        return false;
+    }
+    let (parts, streams) = (blocks.len(), streams(VECTORS * S::LANES, &head.problem.shape()));
     let (mut first, last) = span(R::ORIGIN, blocks.iter().map(|block| &block.plan));
     while first <= last {
+        let nodes = (first - 1).max(1)..(first + TILE).min(keys.end());
+        let far = streams || !looked.has(&nodes);
+        if !looked.look(keys, values, nodes) {
+            return false;
+        }
         for (part, block) in blocks.iter_mut().enumerate() {
             if let Some(place) = tile_of(&block.plan, first)
                 && !(R::makes(Mistake::SkippedTile) && place.at / TILE == 1)
@@ -309,6 +320,7 @@ pub(crate) fn pass<S: Simd, R: Weigh>(
         }
         first += TILE;
     }
+    true
 }
 
 /// The scores of the row before in place of those of nodes that no segment ends at: larger ones would set m, far from all that is

@@ -2,6 +2,7 @@
 
 use contattn_core::{Element, EngineError, TensorView, View, engine::reserve};
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// Widths are multiples of this, so that register tiles need no remainder.
 pub(crate) const MULTIPLE: usize = 8;
@@ -106,6 +107,36 @@ impl<'a> Rows<'a> {
         let start = self.base + (first - 1) * self.stride + column;
         let length = count.saturating_sub(1) * self.stride + columns;
         (&self.data[start..start + length], self.stride)
+    }
+}
+
+/// Which nodes of one key/value head a thread has looked at, and found to be finite: one run of them.
+///
+/// A pass over keys and values before the one that uses them would read them from far caches twice; so they are looked at tile by
+/// tile, right before their first use.
+#[derive(Clone, Debug)]
+pub(crate) struct Looked(Range<usize>);
+
+impl Looked {
+    pub(crate) const NOWHERE: Looked = Looked(0..0);
+    /// Of keys and values that were looked at when they were read.
+    pub(crate) const EVERYWHERE: Looked = Looked(0..usize::MAX);
+
+    /// Whether it has looked at all of these.
+    pub(crate) fn has(&self, nodes: &Range<usize>) -> bool {
+        self.0.start <= nodes.start && nodes.end <= self.0.end
+    }
+
+    /// Looks at those of these that it has not looked at, and says whether they are finite.
+    #[inline(always)]
+    pub(crate) fn look(&mut self, keys: &Rows<'_>, values: &Rows<'_>, nodes: Range<usize>) -> bool {
+        if self.has(&nodes) {
+            return true;
+        }
+        let joins = self.0.start <= nodes.start && nodes.start <= self.0.end;
+        let (known, new) = if joins { (self.0.start, self.0.end) } else { (nodes.start, nodes.start) };
+        self.0 = known..nodes.end;
+        (new..nodes.end).all(|node| is_finite(keys.row(node)) && is_finite(values.row(node)))
     }
 }
 

@@ -108,11 +108,12 @@ pub(crate) struct Watch<'m> {
     done: Mutex<u64>,
     total: u64,
     cancelled: AtomicBool,
+    failure: Mutex<Option<EngineError>>,
 }
 
 impl<'m> Watch<'m> {
     pub(crate) fn new(monitor: &'m dyn Monitor, total: u64) -> Watch<'m> {
-        Watch { monitor, done: Mutex::new(0), total, cancelled: AtomicBool::new(false) }
+        Watch { monitor, done: Mutex::new(0), total, cancelled: AtomicBool::new(false), failure: Mutex::new(None) }
     }
 
     /// Counts rows that are done; true where the call is to stop.
@@ -129,8 +130,17 @@ impl<'m> Watch<'m> {
         self.cancelled.load(Ordering::Relaxed)
     }
 
+    /// Stops the call, with an error.
+    pub(crate) fn fail(&self, error: EngineError) {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+
     /// Whether all was done.
     pub(crate) fn finish(self) -> Result<(), EngineError> {
+        if let Some(error) = self.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return Err(error);
+        }
         if self.cancelled.into_inner() { Err(EngineError::Cancelled) } else { Ok(()) }
     }
 }
