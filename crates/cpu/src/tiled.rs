@@ -53,6 +53,7 @@ use sight::{Kind, Sights};
 use simd::{Backend, Kernel, Simd, VECTORS};
 use std::borrow::Cow;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use taylor::Taylor;
 use threads::{Threads, Watch};
 
@@ -104,8 +105,8 @@ struct Call<'a> {
     sights: Vec<Sights>,
     /// by batch, or one for all
     durations: Vec<Durations>,
-    /// which keys and values of a head are known to be finite when a thread begins with it
-    looked: Looked,
+    /// by batch and key/value head: the node before which all are known to be finite
+    looked: Vec<AtomicUsize>,
     /// whether the rule Linear is that of the tests for mistakes
     #[cfg(test)]
     spoilt: bool,
@@ -130,13 +131,14 @@ impl<'a> Call<'a> {
         }
         let mut sights: Vec<Option<Sights>> = vec![None; tables];
         threads.for_each(&mut sights, |batch, sight| *sight = Some(Sights::of(problem, batch)));
+        let known = if borrow { Looked::before(0) } else { Looked::EVERYWHERE };
         let durations = (0..tables).map(|batch| Durations::of(problem, problem.nodes(batch))).collect();
         Ok(Call {
             problem,
             stores: stores.into_iter().flatten().collect(),
             sights: sights.into_iter().flatten().collect(),
             durations,
-            looked: if borrow { Looked::NOWHERE } else { Looked::EVERYWHERE },
+            looked: (0..batch * kv_heads).map(|_| AtomicUsize::new(known.end())).collect(),
             #[cfg(test)]
             spoilt: mistakes::are_planted(),
         })
@@ -209,15 +211,16 @@ impl ForwardKernel<'_, '_> {
         let mut rest = self.items;
         let mut previous = None;
         // Of the key/value head at hand: what this thread knows of it, and a copy, where what lies there is not finite.
-        let (mut looked, mut copy): (Looked, Option<Store<'_>>) = (self.call.looked.clone(), None);
+        let (mut looked, mut copy): (Looked, Option<Store<'_>>) = (Looked::before(0), None);
         while let Some(first) = rest.first() {
             let name = (first.batch, first.head);
             let together = rest.iter().take(group).take_while(|item| (item.batch, item.head) == name).count();
             let (these, others) = rest.split_at_mut(together);
             rest = others;
             let read = (name.0, shape.kv_head(name.1));
+            let shared = &self.call.looked[read.0 * shape.kv_heads + read.1];
             if previous.replace(read) != Some(read) {
-                (looked, copy) = (self.call.looked.clone(), None);
+                (looked, copy) = (Looked::before(shared.load(Ordering::Relaxed)), None);
             }
             let head = loop {
                 let head = self.call.head(name.0, name.1);
@@ -226,6 +229,9 @@ impl ForwardKernel<'_, '_> {
                     forward::open::<S, R>(s, &head, item.start, item.out.sums.len(), block, &mut scratch);
                 }
                 if forward::pass::<S, R>(s, &head, &mut blocks[..together], &mut scratch, &mut looked) {
+                    if copy.is_none() {
+                        shared.fetch_max(looked.end(), Ordering::Relaxed);
+                    }
                     break head;
                 }
                 match Store::read_or_borrow(self.call.problem, read.0, read.1, false) {

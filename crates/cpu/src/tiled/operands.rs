@@ -110,7 +110,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Which nodes of one key/value head a thread has looked at, and found to be finite: one run of them.
+/// Which nodes of one key/value head were looked at, and found to be finite: one run of them.
 ///
 /// A pass over keys and values before the one that uses them would read them from far caches twice; so they are looked at tile by
 /// tile, right before their first use.
@@ -118,9 +118,18 @@ impl<'a> Rows<'a> {
 pub(crate) struct Looked(Range<usize>);
 
 impl Looked {
-    pub(crate) const NOWHERE: Looked = Looked(0..0);
     /// Of keys and values that were looked at when they were read.
     pub(crate) const EVERYWHERE: Looked = Looked(0..usize::MAX);
+
+    /// At the nodes before this one.
+    pub(crate) fn before(node: usize) -> Looked {
+        Looked(0..node)
+    }
+
+    /// The node before which it has looked at all.
+    pub(crate) fn end(&self) -> usize {
+        if self.0.start <= 1 { self.0.end } else { 0 }
+    }
 
     /// Whether it has looked at all of these.
     pub(crate) fn has(&self, nodes: &Range<usize>) -> bool {
