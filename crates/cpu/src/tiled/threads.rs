@@ -97,7 +97,7 @@ impl Threads {
         };
         match self {
             Threads::Own(pool) => with_helpers(helpers, &work, |job| pool.spawn(job)),
-            Threads::One | Threads::Current => with_helpers(helpers, &work, |job| rayon::spawn(job)),
+            Threads::One | Threads::Current => with_helpers(helpers, &work, rayon::spawn),
         }
     }
 }
