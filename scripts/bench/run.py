@@ -41,7 +41,7 @@ CAPS = {
 }
 # Set on some machines for old libraries' sake; they slow current ones down.
 UNSET = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-# Of a call that takes a millisecond the most take seconds: what other machines do to this one comes in bursts of a tenth of one.
+# So many of the shortest calls take some tenths of a second: what other machines do to this one comes in bursts of a tenth.
 ROUNDS = (5, 45)
 # Of the machine, by programs that are not ours; more is measured again.
 DISTURBED = 0.05
