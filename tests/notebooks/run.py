@@ -33,6 +33,9 @@ def main():
         import plants
 
         return plants.main()
+    for path in args.notebooks:
+        if not path.is_file():
+            parser.error(f"there is no notebook {path}; paths are relative to the repository, as notebooks/5-kernels.ipynb")
     failed = 0
     began = time.monotonic()
     for path in args.notebooks or sorted(FOLDER.glob("*.ipynb")):
