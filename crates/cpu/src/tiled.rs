@@ -297,19 +297,23 @@ impl Tiled {
         sums.resize(rows as usize, RowSum::default());
         let watch = Watch::new(monitor, rows as u64);
         let block = self.backend.block();
-        let mut items: Vec<ForwardItem<'_>> =
-            reserve("blocks", batch as u128 * heads as u128 * queries.div_ceil(block) as u128)?;
+        let per_head = forward::blocks(queries, block).count();
+        let mut items: Vec<ForwardItem<'_>> = reserve("blocks", batch as u128 * heads as u128 * per_head as u128)?;
         if queries > 0 {
-            let per_head = o.chunks_exact_mut(queries * value_dim).zip(sums.chunks_exact_mut(queries)).enumerate();
-            for (at, (o, sums)) in per_head {
-                let blocks = o.chunks_mut(block * value_dim).zip(sums.chunks_mut(block)).enumerate();
-                items.extend(blocks.map(|(i, (o, sums))| ForwardItem {
-                    batch: at / heads,
-                    head: at % heads,
-                    start: i * block,
-                    out: BlockOutput { o, sums },
-                    careful: Vec::new(),
-                }));
+            let of_heads = o.chunks_exact_mut(queries * value_dim).zip(sums.chunks_exact_mut(queries)).enumerate();
+            for (at, (mut o, mut sums)) in of_heads {
+                for rows in forward::blocks(queries, block) {
+                    let (o_here, sums_here);
+                    (o_here, o) = o.split_at_mut(rows.len() * value_dim);
+                    (sums_here, sums) = sums.split_at_mut(rows.len());
+                    items.push(ForwardItem {
+                        batch: at / heads,
+                        head: at % heads,
+                        start: rows.start,
+                        out: BlockOutput { o: o_here, sums: sums_here },
+                        careful: Vec::new(),
+                    });
+                }
             }
         }
         self.threads.for_each_chunk(&mut items, |items| {

@@ -27,7 +27,7 @@ use super::operands::{dot_f64, is_finite, read_row};
 use super::product::{accumulate, outer, panels, zeros};
 use super::segment::Mistake;
 use super::sight::Kind;
-use super::simd::{Lanes, Simd, VECTORS};
+use super::simd::{Lanes, Simd, VECTORS, vectors};
 use super::transpose::transpose;
 use contattn_core::{Shape, Upstream};
 use single::SingleRow;
@@ -147,6 +147,11 @@ pub(crate) fn group(block: usize, shape: &Shape) -> usize {
 }
 
 impl<S: Simd> Block<S> {
+    /// How many vectors hold its queries.
+    fn vectors(&self) -> usize {
+        vectors::<S>(self.count)
+    }
+
     pub(crate) fn new(s: S, head_dim: usize, key_width: usize, value_dim: usize) -> Block<S> {
         let rows = |n| vec![zeros(s); n];
         let lanes = VECTORS * S::LANES;
@@ -361,10 +366,11 @@ fn products<S: Simd>(
     da: &[Lanes<S::V>],
     sums: &mut Gradients<'_>,
 ) {
+    let vectors = block.vectors();
     let (k_width, v_width, count) = (padded(block.q.len()), padded(block.g.len()), weights.len());
-    accumulate(s, &head.store.keys, first, da, None, &mut block.dq, None);
+    accumulate(s, vectors, &head.store.keys, first, da, None, &mut block.dq, None);
     let dv = sums.dv.rows(first - 1, count, v_width);
-    outer(s, s.floats(weights.as_flattened()), &block.g_rows, v_width / S::LANES, dv);
+    outer(s, vectors, s.floats(weights.as_flattened()), &block.g_rows, v_width / S::LANES, dv);
     let dk = sums.dk.rows(first - 1, count, k_width);
-    outer(s, s.floats(da.as_flattened()), &block.q_rows, k_width / S::LANES, dk);
+    outer(s, vectors, s.floats(da.as_flattened()), &block.q_rows, k_width / S::LANES, dk);
 }

@@ -30,9 +30,10 @@ use super::operands::{Looked, MULTIPLE, is_finite, largest, read_row};
 use super::product::{Ahead, zeros};
 use super::segment::Mistake;
 use super::sight::Kind;
-use super::simd::{Lanes, Simd, VECTORS};
+use super::simd::{Lanes, Simd, VECTORS, vectors};
 use super::transpose::transpose;
 use contattn_core::Shape;
+use std::ops::Range;
 
 /// Rows of a tensor that are read before they go to lanes together: a divisor of every block.
 pub(crate) const ROWS: usize = 4;
@@ -116,6 +117,22 @@ pub(crate) struct Block<S: Simd> {
     pub(crate) careful: [bool; MOST_LANES],
 }
 
+/// The rows of a head in blocks. What whole blocks leave over comes first, as blocks of one vector each, which cost a third of a
+/// whole one, or as one block where it needs all vectors. Threads take the last rows first: the small blocks, and under a causal
+/// window those that see least, then fill up what remains uneven between them.
+pub(crate) fn blocks(queries: usize, block: usize) -> impl Iterator<Item = Range<usize>> {
+    let (vector, rest) = (block / VECTORS, queries % block);
+    let small = if rest <= (VECTORS - 1) * vector { rest.div_ceil(vector) } else { 0 };
+    let first = if small > 0 { rest - (small - 1) * vector } else { rest };
+    let sizes =
+        [first].into_iter().filter(|&size| size > 0).chain(std::iter::repeat_n(vector, small.saturating_sub(1)));
+    let sizes = sizes.chain(std::iter::repeat_n(block, queries / block));
+    sizes.scan(0, |end, size| {
+        *end += size;
+        Some(*end - size..*end)
+    })
+}
+
 /// Bytes that stay in a core's own cache: half a MiB where vectors are of AVX-512, whose processors have one MiB or more for each
 /// core, else a quarter.
 const fn cache(block: usize) -> usize {
@@ -156,6 +173,11 @@ impl<S: Simd> Scratch<S> {
 }
 
 impl<S: Simd> Block<S> {
+    /// How many vectors hold its queries.
+    fn vectors(&self) -> usize {
+        vectors::<S>(self.count)
+    }
+
     pub(crate) fn new(s: S, head_dim: usize, value_width: usize) -> Block<S> {
         Block {
             start: 0,
@@ -204,7 +226,7 @@ impl RowSum {
     }
 }
 
-/// Reads the queries of a block into Q^T, scaled; marks rows that are not finite, or so small that scaling loses digits.
+/// Reads the queries of a block into Q^T, scaled, of as many vectors as hold them; marks rows that are not finite, or so small that scaling loses digits.
 #[inline(always)]
 pub(crate) fn read_queries<S: Simd>(
     s: S,
@@ -216,11 +238,12 @@ pub(crate) fn read_queries<S: Simd>(
     careful: &mut [bool; MOST_LANES],
 ) {
     let lanes = VECTORS * S::LANES;
+    let used = vectors::<S>(count) * S::LANES;
     let width = q.len();
     let scale = head.problem.scale();
     let short_scale = scale as f32;
     let q = s.floats_mut(q.as_flattened_mut());
-    for first in (0..lanes).step_by(ROWS) {
+    for first in (0..used).step_by(ROWS) {
         for (lane, row) in (first..).zip(rows[..ROWS * width].chunks_exact_mut(width)) {
             // Lanes beyond the last row repeat it.
             let lane = lane.min(count - 1);
@@ -377,6 +400,31 @@ pub(crate) fn close<S: Simd>(s: S, head: &Head<'_>, block: &mut Block<S>, out: &
                 }
                 careful[lane] = !is_finite(row);
                 *sum = RowSum { m: m[lane], z };
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_all_rows_in_order() {
+        for block in [12, 24, 48] {
+            let vector = block / VECTORS;
+            for queries in 0..4 * block {
+                let all: Vec<_> = blocks(queries, block).collect();
+                assert!(all.iter().map(|rows| rows.len()).all(|count| 0 < count && count <= block), "{all:?}");
+                assert_eq!(all.iter().map(|rows| rows.start).collect::<Vec<_>>(), {
+                    let ends = all.iter().map(|rows| rows.end);
+                    std::iter::once(0).chain(ends).take(all.len()).collect::<Vec<_>>()
+                });
+                assert_eq!(all.last().map_or(0, |rows| rows.end), queries);
+                // As many vectors as there have to be.
+                let taken = |count: usize| if count <= vector { 1 } else { VECTORS };
+                let least = queries.div_ceil(vector);
+                assert_eq!(all.iter().map(|rows| taken(rows.len())).sum::<usize>(), least, "{queries} in {all:?}");
             }
         }
     }

@@ -4,7 +4,7 @@
 //! alone decides how many parts there are, and parts are added in their order: the bits do not depend on threads.
 
 use super::backward::{self, Block, Differentiate, Gradients, Known, Scratch, Sum, padded};
-use super::forward::RowSum;
+use super::forward::{self, RowSum};
 use super::head::{MOST_LANES, SinkRows};
 use super::segment;
 use super::sight::Kind;
@@ -236,7 +236,7 @@ impl Tiled {
             durations: vec![0.0; duration_rows(call.problem) * keys],
         };
         let block = self.backend.block();
-        let per_head = queries.div_ceil(block);
+        let per_head = forward::blocks(queries, block).count();
         let blocks = per_head * (heads / kv_heads);
         let group = backward::group(block, &shape);
         let most = SPLITS.iter().rev().find(|(fewest, _)| blocks >= *fewest).map_or(1, |&(_, parts)| parts);
@@ -261,11 +261,14 @@ impl Tiled {
                 let (batch, head) = (at / heads, at % heads);
                 let kv_head = call.problem.shape().kv_head(head);
                 let in_group = head % (heads / kv_heads);
-                for (i, dq) in dq.chunks_mut(block * head_dim).enumerate() {
+                let mut dq = dq;
+                for (i, rows) in forward::blocks(queries, block).enumerate() {
+                    let dq_here;
+                    (dq_here, dq) = dq.split_at_mut(rows.len() * head_dim);
                     // Parts take every so many-th group of blocks, so that the later rows of a causal window are spread evenly.
                     let part = (in_group * per_head + i) / group % parts;
                     let unit = &mut units[(batch * kv_heads + kv_head) * parts + part];
-                    unit.blocks.push(UnitBlock { head, start: i * block, dq });
+                    unit.blocks.push(UnitBlock { head, start: rows.start, dq: dq_here });
                 }
             }
         }

@@ -11,18 +11,18 @@ pub(crate) fn zeros<S: Simd>(s: S) -> Lanes<S::V> {
     [s.splat(0.0); VECTORS]
 }
 
-/// M rows times all queries: `out[m][lane] = sum_c rows[m][c] q[c][lane]`.
+/// M rows times the queries of the first N vectors: `out[m][lane] = sum_c rows[m][c] q[c][lane]`.
 #[inline(always)]
 #[allow(unsafe_code)] // checks inside the loop would keep its sums out of registers
-fn dots<S: Simd, const M: usize>(s: S, rows: [&[f32]; M], q: &[Lanes<S::V>]) -> [Lanes<S::V>; M] {
+fn dots<S: Simd, const M: usize, const N: usize>(s: S, rows: [&[f32]; M], q: &[Lanes<S::V>]) -> [[S::V; N]; M] {
     let width = q.len();
     let rows: [&[f32]; M] = std::array::from_fn(|m| &rows[m][..width]);
-    let mut sums = [zeros(s); M];
+    let mut sums = [[s.splat(0.0); N]; M];
     for (c, q) in q.iter().enumerate() {
         for m in 0..M {
             // SAFETY: c counts the elements of q, of which there are `width`, the length that each row was cut to above.
             let k = s.splat(unsafe { *rows[m].get_unchecked(c) });
-            for v in 0..VECTORS {
+            for v in 0..N {
                 sums[m][v] = s.fma(k, q[v], sums[m][v]);
             }
         }
@@ -46,7 +46,7 @@ impl<S: Simd> Routine<S> for Dot<'_, S> {
 
     #[inline(always)]
     fn run(self, s: S) -> Lanes<S::V> {
-        dots::<S, 1>(s, [self.row], self.q)[0]
+        dots::<S, 1, VECTORS>(s, [self.row], self.q)[0]
     }
 }
 
@@ -94,10 +94,12 @@ fn prefetch(line: &[f32]) {
     let _ = line;
 }
 
-/// Rows first.. times all queries, one row of `out` for each; returns the largest of each lane and `max`.
+/// Rows first.. times the queries of the first `vectors` vectors, one row of `out` for each; returns the largest of each lane and `max`.
 #[inline(always)]
+#[allow(clippy::too_many_arguments)]
 pub(crate) fn scores<S: Simd>(
     s: S,
+    vectors: usize,
     rows: &Rows<'_>,
     first: usize,
     q: &[Lanes<S::V>],
@@ -105,10 +107,13 @@ pub(crate) fn scores<S: Simd>(
     max: Lanes<S::V>,
     ahead: Option<Ahead>,
 ) -> Lanes<S::V> {
-    s.call(Scores::<S> { rows, first, q, out, max, ahead })
+    match vectors {
+        1 => s.call(Scores::<S, 1> { rows, first, q, out, max, ahead }),
+        _ => s.call(Scores::<S, VECTORS> { rows, first, q, out, max, ahead }),
+    }
 }
 
-struct Scores<'a, S: Simd> {
+struct Scores<'a, S: Simd, const N: usize> {
     rows: &'a Rows<'a>,
     first: usize,
     q: &'a [Lanes<S::V>],
@@ -117,23 +122,23 @@ struct Scores<'a, S: Simd> {
     ahead: Option<Ahead>,
 }
 
-impl<S: Simd> Routine<S> for Scores<'_, S> {
+impl<S: Simd, const N: usize> Routine<S> for Scores<'_, S, N> {
     type Output = Lanes<S::V>;
 
     #[inline(always)]
     fn run(self, s: S) -> Lanes<S::V> {
         let Scores { rows, first, q, out, max, ahead } = self;
-        if S::TALL {
-            scores_by::<S, 8>(s, rows, first, q, out, max, ahead)
+        if S::TALL || N == 1 {
+            scores_by::<S, 8, N>(s, rows, first, q, out, max, ahead)
         } else {
             // Sixteen registers hold nine sums, three queries and a key, and one to spare; with twelve a sum goes through memory.
-            scores_by::<S, 3>(s, rows, first, q, out, max, ahead)
+            scores_by::<S, 3, N>(s, rows, first, q, out, max, ahead)
         }
     }
 }
 
 #[inline(always)]
-fn scores_by<S: Simd, const M: usize>(
+fn scores_by<S: Simd, const M: usize, const N: usize>(
     s: S,
     rows: &Rows<'_>,
     first: usize,
@@ -150,24 +155,34 @@ fn scores_by<S: Simd, const M: usize>(
         }
         // Beyond the last row the last one is taken again, so that a tile of any height takes the same way.
         let tile = std::array::from_fn(|m| rows.row((at + m).min(last)));
-        let sums = dots::<S, M>(s, tile, q);
+        let sums = dots::<S, M, N>(s, tile, q);
         for m in 0..M {
-            for v in 0..VECTORS {
+            for v in 0..N {
                 max[v] = s.max(sums[m][v], max[v]);
             }
         }
+        // An index that the compiler knows, where a tile is whole: see `columns`.
         match <&mut [Lanes<S::V>; M]>::try_from(&mut *out) {
-            Ok(out) => *out = sums,
-            Err(_) => out.copy_from_slice(&sums[..out.len()]),
+            Ok(out) => (0..M).for_each(|m| put(&sums[m], &mut out[m])),
+            Err(_) => sums.iter().zip(out).for_each(|(sums, out)| put(sums, out)),
         }
     }
     max
 }
 
-/// `out[c][lane] = factor[lane] out[c][lane] + sum_i rows[first + i][c] weights[i][lane]`; a factor of `None` is 1.
+/// The first N vectors of a row.
 #[inline(always)]
+fn put<V: Copy, const N: usize>(from: &[V; N], to: &mut Lanes<V>) {
+    to[..N].copy_from_slice(from);
+}
+
+/// `out[c][lane] = factor[lane] out[c][lane] + sum_i rows[first + i][c] weights[i][lane]` for the lanes of the first `vectors`
+/// vectors; a factor of `None` is 1.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
 pub(crate) fn accumulate<S: Simd>(
     s: S,
+    vectors: usize,
     rows: &Rows<'_>,
     first: usize,
     weights: &[Lanes<S::V>],
@@ -175,10 +190,13 @@ pub(crate) fn accumulate<S: Simd>(
     out: &mut [Lanes<S::V>],
     ahead: Option<Ahead>,
 ) {
-    s.call(Accumulate::<S> { rows, first, weights, factor, out, ahead });
+    match vectors {
+        1 => s.call(Accumulate::<S, 1> { rows, first, weights, factor, out, ahead }),
+        _ => s.call(Accumulate::<S, VECTORS> { rows, first, weights, factor, out, ahead }),
+    }
 }
 
-struct Accumulate<'a, S: Simd> {
+struct Accumulate<'a, S: Simd, const N: usize> {
     rows: &'a Rows<'a>,
     first: usize,
     weights: &'a [Lanes<S::V>],
@@ -187,7 +205,7 @@ struct Accumulate<'a, S: Simd> {
     ahead: Option<Ahead>,
 }
 
-impl<S: Simd> Routine<S> for Accumulate<'_, S> {
+impl<S: Simd, const N: usize> Routine<S> for Accumulate<'_, S, N> {
     type Output = ();
 
     #[inline(always)]
@@ -200,16 +218,16 @@ impl<S: Simd> Routine<S> for Accumulate<'_, S> {
                 let (from, to) = (weights.len() * group / groups, weights.len() * (group + 1) / groups);
                 ahead.fetch(rows, group, first + from, to - from);
             }
-            if S::TALL {
-                columns::<S, 8>(s, rows, first, weights, factor, column, out);
+            if S::TALL || N == 1 {
+                columns::<S, 8, N>(s, rows, first, weights, factor, column, out);
             } else {
                 // Of three columns nine sums hide the latency of one another, and with three weights and a value they fit into
                 // sixteen registers.
                 let (left, rest) = out.split_at_mut(3);
                 let (middle, right) = rest.split_at_mut(3);
-                columns::<S, 3>(s, rows, first, weights, factor, column, left);
-                columns::<S, 3>(s, rows, first, weights, factor, column + 3, middle);
-                columns::<S, 2>(s, rows, first, weights, factor, column + 6, right);
+                columns::<S, 3, N>(s, rows, first, weights, factor, column, left);
+                columns::<S, 3, N>(s, rows, first, weights, factor, column + 3, middle);
+                columns::<S, 2, N>(s, rows, first, weights, factor, column + 6, right);
             }
         }
     }
@@ -218,7 +236,7 @@ impl<S: Simd> Routine<S> for Accumulate<'_, S> {
 /// M columns, from `column` on.
 #[inline(always)]
 #[allow(unsafe_code)]
-fn columns<S: Simd, const M: usize>(
+fn columns<S: Simd, const M: usize, const N: usize>(
     s: S,
     rows: &Rows<'_>,
     first: usize,
@@ -228,13 +246,13 @@ fn columns<S: Simd, const M: usize>(
     out: &mut [Lanes<S::V>],
 ) {
     // Summed by themselves: the error of long sums then grows with the number of tiles, not of rows.
-    let mut sums = [zeros(s); M];
+    let mut sums = [[s.splat(0.0); N]; M];
     let (data, stride) = rows.strided(first, weights.len(), column, M);
     for (i, w) in weights.iter().enumerate() {
         for m in 0..M {
             // SAFETY: `strided` made sure that M numbers from i stride on lie in `data` for every i below weights.len().
             let x = s.splat(unsafe { *data.get_unchecked(i * stride + m) });
-            for v in 0..VECTORS {
+            for v in 0..N {
                 sums[m][v] = s.fma(x, w[v], sums[m][v]);
             }
         }
@@ -243,19 +261,20 @@ fn columns<S: Simd, const M: usize>(
     let out = &mut out[..M];
     let factor = factor.unwrap_or_else(|| [s.splat(1.0); VECTORS]);
     for m in 0..M {
-        for v in 0..VECTORS {
+        for v in 0..N {
             out[m][v] = s.fma(out[m][v], factor[v], sums[m][v]);
         }
     }
 }
 
-/// `out[i][c] += sum over lanes of weights[i][lane] rows[lane][c]`, with the columns on lanes: no transpose.
+/// `out[i][c] += sum over lanes of weights[i][lane] rows[lane][c]`, with the columns on lanes: no transpose; lanes of the first
+/// `vectors` vectors.
 ///
-/// `weights` has `lanes` numbers a row, `rows` one row of `columns` vectors for each lane in the order of [`panels`], `out` one row
+/// `weights` has a number for each lane a row, `rows` one row of `columns` vectors for each lane in the order of [`panels`], `out` one row
 /// of as many numbers for each row of `weights`.
 #[inline(always)]
-pub(crate) fn outer<S: Simd>(s: S, weights: &[f32], rows: &[S::V], columns: usize, out: &mut [f32]) {
-    s.call(Outer::<S> { weights, rows, columns, out });
+pub(crate) fn outer<S: Simd>(s: S, vectors: usize, weights: &[f32], rows: &[S::V], columns: usize, out: &mut [f32]) {
+    s.call(Outer::<S> { vectors, weights, rows, columns, out });
 }
 
 /// How many vectors of columns go together where `left` are left: four fill AVX-512's registers, two those of the others.
@@ -287,6 +306,7 @@ pub(crate) fn panels<S: Simd>(s: S, transposed: &[Lanes<S::V>], columns: usize, 
 }
 
 struct Outer<'a, S: Simd> {
+    vectors: usize,
     weights: &'a [f32],
     rows: &'a [S::V],
     columns: usize,
@@ -298,13 +318,14 @@ impl<S: Simd> Routine<S> for Outer<'_, S> {
 
     #[inline(always)]
     fn run(self, s: S) {
-        let Outer { weights, rows, columns, out } = self;
+        let Outer { vectors, weights, rows, columns, out } = self;
+        let used = vectors * S::LANES;
         let mut column = 0;
         while column < columns {
             column += match panel::<S>(columns - column) {
-                4 => outer_columns::<S, 4>(s, weights, rows, columns, column, out),
-                2 => outer_columns::<S, 2>(s, weights, rows, columns, column, out),
-                _ => outer_columns::<S, 1>(s, weights, rows, columns, column, out),
+                4 => outer_columns::<S, 4>(s, used, weights, rows, columns, column, out),
+                2 => outer_columns::<S, 2>(s, used, weights, rows, columns, column, out),
+                _ => outer_columns::<S, 1>(s, used, weights, rows, columns, column, out),
             };
         }
     }
@@ -314,6 +335,7 @@ impl<S: Simd> Routine<S> for Outer<'_, S> {
 #[inline(always)]
 fn outer_columns<S: Simd, const N: usize>(
     s: S,
+    used: usize,
     weights: &[f32],
     rows: &[S::V],
     columns: usize,
@@ -325,10 +347,10 @@ fn outer_columns<S: Simd, const N: usize>(
     let panel = &rows[column * lanes..][..N * lanes];
     let whole = weights.len() / (M * lanes) * M;
     for i in (0..whole).step_by(M) {
-        outer_tile::<S, M, N>(s, &weights[i * lanes..], panel, width, column, &mut out[i * width..]);
+        outer_tile::<S, M, N>(s, used, &weights[i * lanes..], panel, width, column, &mut out[i * width..]);
     }
     for i in whole..weights.len() / lanes {
-        outer_tile::<S, 1, N>(s, &weights[i * lanes..], panel, width, column, &mut out[i * width..]);
+        outer_tile::<S, 1, N>(s, used, &weights[i * lanes..], panel, width, column, &mut out[i * width..]);
     }
     N
 }
@@ -338,6 +360,7 @@ fn outer_columns<S: Simd, const N: usize>(
 #[allow(unsafe_code)]
 fn outer_tile<S: Simd, const M: usize, const N: usize>(
     s: S,
+    used: usize,
     weights: &[f32],
     panel: &[S::V],
     width: usize,
@@ -347,7 +370,7 @@ fn outer_tile<S: Simd, const M: usize, const N: usize>(
     let lanes = VECTORS * S::LANES;
     let weights: [&[f32]; M] = std::array::from_fn(|m| &weights[m * lanes..][..lanes]);
     let mut sums = [[s.splat(0.0); N]; M];
-    for (lane, x) in panel.chunks_exact(N).enumerate().take(lanes) {
+    for (lane, x) in panel.chunks_exact(N).enumerate().take(used.min(lanes)) {
         for m in 0..M {
             // SAFETY: `lane` is below `lanes`, and each row of weights was cut to that many numbers above.
             let w = s.splat(unsafe { *weights[m].get_unchecked(lane) });

@@ -25,6 +25,12 @@ const MAGIC: f32 = 12_582_912.0;
 /// One number for each query of a block.
 pub(crate) type Lanes<V> = [V; VECTORS];
 
+/// How many vectors the queries of a block fill, as the kernels count them: one, or all.
+#[inline(always)]
+pub(crate) const fn vectors<S: Simd>(queries: usize) -> usize {
+    if queries <= S::LANES { 1 } else { VECTORS }
+}
+
 /// One back end: a vector of `f32` and what is done with it. All arithmetic is lane by lane.
 pub(crate) trait Simd: Copy + Send + Sync + 'static {
     /// `LANES` numbers.

@@ -3,9 +3,11 @@
 mod helpers;
 
 use contattn_core::{EngineError, Monitor};
-use helpers::with_helpers;
+use helpers::{Job, with_helpers};
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Where calls run.
 #[derive(Clone, Debug)]
@@ -96,10 +98,36 @@ impl Threads {
             }
         };
         match self {
-            Threads::Own(pool) => with_helpers(helpers, &work, |job| pool.spawn(job)),
-            Threads::One | Threads::Current => with_helpers(helpers, &work, rayon::spawn),
+            Threads::Own(pool) => with_helpers(helpers, &work, |job| pool.spawn(|| help(job))),
+            Threads::One | Threads::Current => with_helpers(helpers, &work, |job| rayon::spawn(|| help(job))),
         }
     }
+}
+
+/// For how long a thread that has helped stays awake. Calls that follow one another, as those of a model's layers do, then need not wake
+/// it up again, which takes as long as a short call; a thread of PyTorch's stays awake for some ten milliseconds.
+const AWAKE: Duration = Duration::from_micros(500);
+
+thread_local! {
+    /// Whether this thread is on the lookout in [`help`] already.
+    static LOOKS_OUT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Does a job on a thread of a pool, and looks out for more for a while, of this pool's, whoever it is from.
+fn help(job: Job) {
+    job();
+    // What is found on the lookout is done inside of it; another one inside that would never end while calls keep coming.
+    if LOOKS_OUT.replace(true) {
+        return;
+    }
+    let mut since = Instant::now();
+    while since.elapsed() < AWAKE {
+        match rayon::yield_now() {
+            Some(rayon::Yield::Executed) => since = Instant::now(),
+            _ => std::thread::yield_now(),
+        }
+    }
+    LOOKS_OUT.set(false);
 }
 
 /// Counts rows for whoever watches, from any thread.
@@ -142,5 +170,47 @@ impl<'m> Watch<'m> {
             return Err(error);
         }
         if self.cancelled.into_inner() { Err(EngineError::Cancelled) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    /// A thread on the lookout takes up what comes, from calls and from others, and does not go deeper and deeper by it.
+    #[test]
+    fn a_thread_on_the_lookout_takes_up_what_comes() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        let (send, receive) = mpsc::channel();
+        let mut places = Vec::new();
+        for i in 0..500 {
+            let send = send.clone();
+            let job = move || {
+                let here = 0u8;
+                send.send((std::thread::current().id(), std::ptr::from_ref(&here).addr())).unwrap();
+            };
+            if i % 5 == 4 {
+                pool.spawn(job)
+            } else {
+                pool.spawn(|| help(Box::new(job)))
+            }
+            places.push(receive.recv().unwrap());
+        }
+        assert!(places.iter().all(|place| place.0 == places[0].0));
+        let ends = (places.iter().map(|place| place.1).min(), places.iter().map(|place| place.1).max());
+        assert!(ends.1.unwrap() - ends.0.unwrap() < 1 << 14, "{ends:?}");
+    }
+
+    /// Whoever waits for a pool in which threads are on the lookout gets them all the same.
+    #[test]
+    fn a_pool_serves_others_meanwhile() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        for _ in 0..50 {
+            for _ in 0..2 {
+                pool.spawn(|| help(Box::new(|| {})));
+            }
+            assert_eq!(pool.install(|| rayon::join(|| 1, || 2)), (1, 2));
+        }
     }
 }

@@ -6,7 +6,7 @@ use crate::tiled::forward::{TilePlace, masks, without_lone_nodes};
 use crate::tiled::head::{Head, MOST_LANES, SinkRows};
 use crate::tiled::product::{dot, outer, scores, zeros};
 use crate::tiled::segment::{Mistake, SegmentRule};
-use crate::tiled::simd::{Lanes, Simd, VECTORS};
+use crate::tiled::simd::{Lanes, Simd, VECTORS, vectors};
 
 impl<R: SegmentRule> Differentiate for R {
     const HAS_DURATIONS: bool = true;
@@ -55,7 +55,7 @@ fn begin<S: Simd, R: SegmentRule>(s: S, head: &Head<'_>, block: &mut Block<S>, s
     if !R::READS_LEFT || plan.first < 2 {
         return;
     }
-    let carry = &mut block.carry;
+    let (carry, vectors) = (&mut block.carry, vectors::<S>(block.count));
     let node = plan.first - 1;
     let carried = dot(s, head.store.keys.row(node), &block.q);
     let value = dot(s, head.store.values.row(node), &block.g);
@@ -78,7 +78,7 @@ fn begin<S: Simd, R: SegmentRule>(s: S, head: &Head<'_>, block: &mut Block<S>, s
     let (mut p, mut da) = (zeros(s), zeros(s));
     let mut change = s.splat(0.0);
     let nothing = s.splat(0.0);
-    for v in 0..VECTORS {
+    for v in 0..vectors {
         let a0 = s.select(opens[v], sink_score[v], m[v]);
         let c0 = s.sub(sink_value[v], delta[v]);
         let e0 = exp_within(s, s.sub(a0, m[v]));
@@ -101,8 +101,8 @@ fn begin<S: Simd, R: SegmentRule>(s: S, head: &Head<'_>, block: &mut Block<S>, s
         }
         SinkRows::Given { key, .. } => {
             let (k_columns, v_columns) = (sums.sink_dk.len() / S::LANES, sums.sink_dv.len() / S::LANES);
-            outer(s, s.floats(&p), &block.g_rows, v_columns, &mut sums.sink_dv);
-            outer(s, s.floats(&da), &block.q_rows, k_columns, &mut sums.sink_dk);
+            outer(s, vectors, s.floats(&p), &block.g_rows, v_columns, &mut sums.sink_dv);
+            outer(s, vectors, s.floats(&da), &block.q_rows, k_columns, &mut sums.sink_dk);
             for (dq, &x) in block.dq.iter_mut().zip(key) {
                 for v in 0..VECTORS {
                     dq[v] = s.fma(s.splat(x), da[v], dq[v]);
@@ -123,9 +123,9 @@ fn tile<S: Simd, R: SegmentRule>(
     scratch: &mut Scratch<S>,
     sums: &mut Gradients<'_>,
 ) {
-    let plan = &block.plan;
-    scores(s, &head.store.keys, at, &block.q, &mut scratch.scores[..height], zeros(s), ahead);
-    scores(s, &head.store.values, at, &block.g, &mut scratch.values[..height], zeros(s), ahead);
+    let (plan, vectors) = (&block.plan, block.vectors());
+    scores(s, vectors, &head.store.keys, at, &block.q, &mut scratch.scores[..height], zeros(s), ahead);
+    scores(s, vectors, &head.store.values, at, &block.g, &mut scratch.values[..height], zeros(s), ahead);
     if head.durations.some_are_alone() {
         without_lone_nodes(head, at, &mut scratch.scores[..height], block.carry.a);
     }
@@ -139,7 +139,7 @@ fn tile<S: Simd, R: SegmentRule>(
         block.carry.a = scratch.scores[0];
     }
     let durations = head.durations.tile(at, height);
-    for v in 0..VECTORS {
+    for v in 0..vectors {
         let edges = (s.load(&from[v * S::LANES..]), s.load(&to[v * S::LANES..]));
         // A macro, since a closure cannot be generic over the two constants.
         macro_rules! down {

@@ -85,9 +85,9 @@ impl Differentiate for Taylor {
         scratch: &mut Scratch<S>,
         sums: &mut Gradients<'_>,
     ) {
-        let rows = height + usize::from(is_last);
-        scores(s, &head.store.keys, at, &block.q, &mut scratch.scores[..height], zeros(s), ahead);
-        scores(s, &head.store.values, at, &block.g, &mut scratch.values[..height], zeros(s), ahead);
+        let (rows, vectors) = (height + usize::from(is_last), block.vectors());
+        scores(s, vectors, &head.store.keys, at, &block.q, &mut scratch.scores[..height], zeros(s), ahead);
+        scores(s, vectors, &head.store.values, at, &block.g, &mut scratch.values[..height], zeros(s), ahead);
         // The row that completes the last node reads some numbers; nothing comes of them.
         (scratch.scores[height], scratch.values[height]) = (zeros(s), zeros(s));
         if makes(Mistake::DroppedCarry) {
@@ -98,7 +98,7 @@ impl Differentiate for Taylor {
         }
         let inside = !is_last && head.durations.is_unbroken() && block.plan.is_inside(VECTORS * S::LANES, at, height);
         let edges = block.plan.edges(at);
-        for v in 0..VECTORS {
+        for v in 0..vectors {
             if inside {
                 down::<S, false>(s, v, head, at, rows, None, block, scratch);
             } else {
@@ -113,17 +113,17 @@ impl Differentiate for Taylor {
         let (k_width, v_width) = (padded(block.q.len()), padded(block.g.len()));
         let weights = &scratch.weights[..rows];
         let dv = sums.dv.rows(at - 2, rows, v_width);
-        outer(s, s.floats(weights.as_flattened()), &block.g_rows, v_width / S::LANES, dv);
+        outer(s, vectors, s.floats(weights.as_flattened()), &block.g_rows, v_width / S::LANES, dv);
         // Row 0 of dA is that of node at - 2; there is none before node 1.
         let skipped = usize::from(at == 2);
         let (first, da) = (at - 2 + skipped, &scratch.da[skipped..=rows]);
-        accumulate(s, &head.store.keys, first, da, None, &mut block.dq, None);
+        accumulate(s, vectors, &head.store.keys, first, da, None, &mut block.dq, None);
         let dk = sums.dk.rows(first - 1, da.len(), k_width);
-        outer(s, s.floats(da.as_flattened()), &block.q_rows, k_width / S::LANES, dk);
+        outer(s, vectors, s.floats(da.as_flattened()), &block.q_rows, k_width / S::LANES, dk);
         if let (SinkRows::Given { key, .. }, true) = (&head.store.sink, is_last) {
             let (weight, da) = (block.smooth.sink_weight, block.smooth.sink_da);
-            outer(s, s.floats(&weight), &block.g_rows, v_width / S::LANES, &mut sums.sink_dv);
-            outer(s, s.floats(&da), &block.q_rows, k_width / S::LANES, &mut sums.sink_dk);
+            outer(s, vectors, s.floats(&weight), &block.g_rows, v_width / S::LANES, &mut sums.sink_dv);
+            outer(s, vectors, s.floats(&da), &block.q_rows, k_width / S::LANES, &mut sums.sink_dk);
             for (dq, &x) in block.dq.iter_mut().zip(key) {
                 for v in 0..VECTORS {
                     dq[v] = s.fma(s.splat(x), da[v], dq[v]);

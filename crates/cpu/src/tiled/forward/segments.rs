@@ -112,19 +112,20 @@ fn tile<S: Simd, R: SegmentRule>(
     block: &mut Block<S>,
     scratch: &mut Scratch<S>,
 ) {
+    let vectors = block.vectors();
     let Block { q, o, plan, sums, .. } = block;
     // Weights take the place of scores, row by row.
     let table = &mut scratch.scores[..height + 1];
     let tile = &mut table[..height];
     let whole = plan.is_whole(VECTORS * S::LANES, at, height);
-    let mut m = scores(s, &head.store.keys, at, q, tile, sums.m, ahead);
+    let mut m = scores(s, vectors, &head.store.keys, at, q, tile, sums.m, ahead);
     let some_are_alone = head.durations.some_are_alone();
     let [from, to] = if whole && !some_are_alone { [[0.0; MOST_LANES]; 2] } else { plan.edges(at) };
     if some_are_alone {
         without_lone_nodes(head, at, tile, sums.a);
     }
     if !whole || some_are_alone {
-        m = visible_maxima::<S, R>(s, tile, &from, &to, sums.m);
+        m = visible_maxima::<S, R>(s, vectors, tile, &from, &to, sums.m);
     }
     if <R as SegmentRule>::makes(Mistake::DroppedCarry) {
         sums.r = zeros(s);
@@ -134,7 +135,7 @@ fn tile<S: Simd, R: SegmentRule>(
     }
     let durations = head.durations.tile(at, height);
     let mut factor = zeros(s);
-    for v in 0..VECTORS {
+    for v in 0..vectors {
         factor[v] = exp(s, s.sub(sums.m[v], m[v]));
         sums.r[v] = s.mul(sums.r[v], factor[v]);
         sums.m[v] = m[v];
@@ -153,20 +154,21 @@ fn tile<S: Simd, R: SegmentRule>(
         rows += 1;
     }
     let factor = if <R as SegmentRule>::makes(Mistake::MissingRescale) { None } else { Some(factor) };
-    accumulate(s, &head.store.values, first, &table[..rows], factor, o, ahead);
+    accumulate(s, vectors, &head.store.values, first, &table[..rows], factor, o, ahead);
 }
 
 /// The largest score of each lane among those that it sees, and what it had.
 #[inline(always)]
 fn visible_maxima<S: Simd, R: SegmentRule>(
     s: S,
+    vectors: usize,
     tile: &[Lanes<S::V>],
     from: &[f32; MOST_LANES],
     to: &[f32; MOST_LANES],
     mut max: Lanes<S::V>,
 ) -> Lanes<S::V> {
     let one = s.splat(1.0);
-    for v in 0..VECTORS {
+    for v in 0..vectors {
         let (from, to) = (s.load(&from[v * S::LANES..]), s.load(&to[v * S::LANES..]));
         let from = if R::READS_LEFT { s.sub(from, one) } else { from };
         let mut index = s.splat(0.0);

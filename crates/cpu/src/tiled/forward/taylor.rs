@@ -73,8 +73,8 @@ impl Weigh for Taylor {
         block: &mut Block<S>,
         scratch: &mut Scratch<S>,
     ) {
-        let rows = height + usize::from(is_last);
-        scores(s, &head.store.keys, at, &block.q, &mut scratch.scores[..height], zeros(s), ahead);
+        let (rows, vectors) = (height + usize::from(is_last), block.vectors());
+        scores(s, vectors, &head.store.keys, at, &block.q, &mut scratch.scores[..height], zeros(s), ahead);
         // The row that completes the last node reads some number; nothing comes of it.
         scratch.scores[height] = zeros(s);
         if makes(Mistake::DroppedCarry) {
@@ -86,7 +86,7 @@ impl Weigh for Taylor {
         let inside = !is_last && head.durations.is_unbroken() && block.plan.is_inside(VECTORS * S::LANES, at, height);
         let edges = block.plan.edges(at);
         let mut factor = zeros(s);
-        for v in 0..VECTORS {
+        for v in 0..vectors {
             let before = block.sums.m[v];
             if inside {
                 down_inside(s, v, Slopes::of(head.problem.rule()), rows, block, scratch);
@@ -101,7 +101,7 @@ impl Weigh for Taylor {
             factor[v] = exp(s, s.sub(before, block.sums.m[v]));
         }
         let factor = if makes(Mistake::MissingRescale) { None } else { Some(factor) };
-        accumulate(s, &head.store.values, at - 1, &scratch.weights[..rows], factor, &mut block.o, ahead);
+        accumulate(s, vectors, &head.store.values, at - 1, &scratch.weights[..rows], factor, &mut block.o, ahead);
         if let (SinkRows::Given { value, .. }, true) = (&head.store.sink, is_last) {
             for (o, &x) in block.o.iter_mut().zip(value) {
                 for v in 0..VECTORS {
