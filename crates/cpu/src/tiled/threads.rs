@@ -23,9 +23,6 @@ pub(crate) enum Threads {
 /// Multiplications of a call that stays on one thread: fewer are done before another thread has woken up.
 const FEW: u128 = 1 << 23;
 
-/// Shares of work for each thread: enough that threads which are done early find more.
-const SHARES: usize = 8;
-
 impl Threads {
     pub(crate) fn new(threads: Option<usize>) -> Result<Threads, EngineError> {
         Ok(match threads {
@@ -61,16 +58,23 @@ impl Threads {
         self.share(items.iter_mut().enumerate(), count, |(i, item)| body(i, item));
     }
 
-    /// Calls `body` with runs of neighbouring elements, each a small share of the work, so that threads even out although
-    /// later rows of a causal window cost more.
+    /// Calls `body` with runs of neighbouring elements, the last ones first, so that threads even out although later rows of a
+    /// causal window cost more.
+    ///
+    /// A run is half of what a thread's equal part of the rest would be: long at first, for neighbours read the same keys and values, and
+    /// of single elements in the end.
     pub(crate) fn for_each_chunk<T: Send>(&self, items: &mut [T], body: impl Fn(&mut [T]) + Sync) {
-        let shares = match self.count() {
-            1 => 1,
-            count => count * SHARES,
-        };
-        let length = items.len().div_ceil(shares).max(1);
-        let count = items.len().div_ceil(length);
-        self.share(items.chunks_mut(length).rev(), count, body);
+        let threads = self.count();
+        let mut runs = Vec::new();
+        let mut rest = items;
+        while !rest.is_empty() {
+            let length = if threads == 1 { rest.len() } else { rest.len().div_ceil(2 * threads) };
+            let (others, run) = rest.split_at_mut(rest.len() - length);
+            runs.push(run);
+            rest = others;
+        }
+        let count = runs.len();
+        self.share(runs.into_iter(), count, body);
     }
 
     /// Calls `body` for each of `count` items, on any thread and in any order.
@@ -178,28 +182,33 @@ mod tests {
     use super::*;
     use std::sync::mpsc;
 
+    thread_local! {
+        /// How many jobs this thread is inside of.
+        static DEPTH: Cell<usize> = const { Cell::new(0) };
+    }
+
     /// A thread on the lookout takes up what comes, from calls and from others, and does not go deeper and deeper by it.
     #[test]
     fn a_thread_on_the_lookout_takes_up_what_comes() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         let (send, receive) = mpsc::channel();
-        let mut places = Vec::new();
+        let mut depths = Vec::new();
         for i in 0..500 {
             let send = send.clone();
-            let job = move || {
-                let here = 0u8;
-                send.send((std::thread::current().id(), std::ptr::from_ref(&here).addr())).unwrap();
-            };
-            if i % 5 == 4 {
-                pool.spawn(job)
-            } else {
-                pool.spawn(|| help(Box::new(job)))
-            }
-            places.push(receive.recv().unwrap());
+            let job = move || send.send(DEPTH.get()).unwrap();
+            pool.spawn(move || {
+                DEPTH.set(DEPTH.get() + 1);
+                if i % 5 == 4 {
+                    job()
+                } else {
+                    help(Box::new(job))
+                }
+                DEPTH.set(DEPTH.get() - 1);
+            });
+            depths.push(receive.recv().unwrap());
         }
-        assert!(places.iter().all(|place| place.0 == places[0].0));
-        let ends = (places.iter().map(|place| place.1).min(), places.iter().map(|place| place.1).max());
-        assert!(ends.1.unwrap() - ends.0.unwrap() < 1 << 14, "{ends:?}");
+        assert!(depths.iter().all(|depth| (1..=2).contains(depth)), "{depths:?}");
+        assert!(depths.contains(&2), "what comes is taken up on the lookout");
     }
 
     /// Whoever waits for a pool in which threads are on the lookout gets them all the same.
