@@ -122,15 +122,10 @@ pub(crate) struct Block<S: Simd> {
 /// window those that see least, then fill up what remains uneven between them.
 pub(crate) fn blocks(queries: usize, block: usize) -> impl Iterator<Item = Range<usize>> {
     let (vector, rest) = (block / VECTORS, queries % block);
-    let small = if rest <= (VECTORS - 1) * vector { rest.div_ceil(vector) } else { 0 };
-    let first = if small > 0 { rest - (small - 1) * vector } else { rest };
-    let sizes =
-        [first].into_iter().filter(|&size| size > 0).chain(std::iter::repeat_n(vector, small.saturating_sub(1)));
-    let sizes = sizes.chain(std::iter::repeat_n(block, queries / block));
-    sizes.scan(0, |end, size| {
-        *end += size;
-        Some(*end - size..*end)
-    })
+    let piece = if rest <= (VECTORS - 1) * vector { vector } else { block };
+    // Counted back from the first whole block.
+    let small = (1..=rest.div_ceil(piece)).rev().map(move |n| rest.saturating_sub(n * piece)..rest - (n - 1) * piece);
+    small.chain((rest..queries).step_by(block).map(move |start| start..start + block))
 }
 
 /// Bytes that stay in a core's own cache: half a MiB where vectors are of AVX-512, whose processors have one MiB or more for each
@@ -226,7 +221,8 @@ impl RowSum {
     }
 }
 
-/// Reads the queries of a block into Q^T, scaled, of as many vectors as hold them; marks rows that are not finite, or so small that scaling loses digits.
+/// Reads the queries of a block into Q^T, scaled, of as many vectors as hold them; marks rows that are not finite, or so small that
+/// scaling loses digits.
 #[inline(always)]
 pub(crate) fn read_queries<S: Simd>(
     s: S,

@@ -6,7 +6,7 @@ use crate::tiled::forward::{TilePlace, masks, without_lone_nodes};
 use crate::tiled::head::{Head, MOST_LANES, SinkRows};
 use crate::tiled::product::{dot, outer, scores, zeros};
 use crate::tiled::segment::{Mistake, SegmentRule};
-use crate::tiled::simd::{Lanes, Simd, VECTORS, vectors};
+use crate::tiled::simd::{Lanes, Simd, VECTORS};
 
 impl<R: SegmentRule> Differentiate for R {
     const HAS_DURATIONS: bool = true;
@@ -55,7 +55,8 @@ fn begin<S: Simd, R: SegmentRule>(s: S, head: &Head<'_>, block: &mut Block<S>, s
     if !R::READS_LEFT || plan.first < 2 {
         return;
     }
-    let (carry, vectors) = (&mut block.carry, vectors::<S>(block.count));
+    let vectors = block.vectors();
+    let carry = &mut block.carry;
     let node = plan.first - 1;
     let carried = dot(s, head.store.keys.row(node), &block.q);
     let value = dot(s, head.store.values.row(node), &block.g);
