@@ -4,7 +4,8 @@
 //! - `elementary`, `segment`, `product`: e^x, the rules and the matrix products on vectors, each with its error;
 //! - `sight`, `head`, `operands`, `transpose`: what a block of queries sees, from core's domains, and where and how it reads it;
 //! - `decode`, `decoding`: few queries against many keys; `cache`: keys and values that grow;
-//! - `forward`, `backward`: the passes over tiles of keys; `gradient`: how the backward pass is split and added up;
+//! - `forward`, `backward`: the passes over tiles of keys; `gradient`: how the backward pass is split and added up; `hull`: o between
+//!   the smallest and the largest value that a row sees;
 //! - `threads`: how blocks are shared out;
 //! - `ceilings`, `functions`: what the machine could do at most, and e^x, phi2 and psi by themselves, for whoever measures.
 //!
@@ -25,6 +26,7 @@ mod forward;
 mod functions;
 mod gradient;
 mod head;
+mod hull;
 #[cfg(test)]
 mod mistakes;
 mod operands;
@@ -179,6 +181,8 @@ struct ForwardItem<'o> {
 /// Blocks of the forward pass, one after another on one thread.
 struct ForwardKernel<'k, 'o> {
     call: &'k Call<'k>,
+    /// by batch and key/value head
+    extremes: &'k [hull::Table],
     items: &'k mut [ForwardItem<'o>],
     watch: &'k Watch<'k>,
 }
@@ -205,6 +209,7 @@ impl ForwardKernel<'_, '_> {
         let shape = self.call.problem.shape();
         let width = shape.value_dim.next_multiple_of(operands::MULTIPLE);
         let mut scratch = Scratch::new::<R>(s, shape.head_dim);
+        let mut room = hull::Room::new(width);
         let group = forward::group(VECTORS * S::LANES, &shape);
         let mut blocks: Vec<forward::Block<S>> = Vec::new();
         blocks.resize_with(group, || forward::Block::new(s, shape.head_dim, width));
@@ -218,7 +223,8 @@ impl ForwardKernel<'_, '_> {
             let (these, others) = rest.split_at_mut(together);
             rest = others;
             let read = (name.0, shape.kv_head(name.1));
-            let shared = &self.call.looked[read.0 * shape.kv_heads + read.1];
+            let at = read.0 * shape.kv_heads + read.1;
+            let (shared, table) = (&self.call.looked[at], &self.extremes[at]);
             if previous.replace(read) != Some(read) {
                 (looked, copy) = (Looked::before(shared.load(Ordering::Relaxed)), None);
             }
@@ -240,7 +246,7 @@ impl ForwardKernel<'_, '_> {
                 }
             };
             for (item, block) in these.iter_mut().zip(&mut blocks) {
-                forward::close(s, &head, block, &mut item.out);
+                forward::close(s, &head, table, block, &mut room, &mut item.out);
                 let count = item.out.sums.len();
                 item.careful.extend((0..count).filter(|&lane| block.careful[lane]).map(|lane| item.start + lane));
                 spread_poison(&head, item, &block.careful);
@@ -316,8 +322,9 @@ impl Tiled {
                 }
             }
         }
+        let extremes = self.extremes(call)?;
         self.threads.for_each_chunk(&mut items, |items| {
-            self.backend.run(ForwardKernel { call, items, watch: &watch });
+            self.backend.run(ForwardKernel { call, extremes: &extremes, items, watch: &watch });
         });
         let mut careful: Vec<Place> = Vec::new();
         for item in &items {
@@ -328,6 +335,20 @@ impl Tiled {
         lse.extend(sums.iter().enumerate().map(|(at, sum)| sum.lse(call.durations(at / (heads * queries)).exponent)));
         self.evaluate_carefully(call, &careful, &mut o, &mut lse, monitor)?;
         Ok(Forward { o: o.into(), sums, lse, careful })
+    }
+
+    /// Extremes of the values, by batch and key/value head.
+    fn extremes(&self, call: &Call<'_>) -> Result<Vec<hull::Table>, EngineError> {
+        let Shape { heads, kv_heads, .. } = call.problem.shape();
+        let mut tables = Vec::with_capacity(call.stores.len());
+        for _ in &call.stores {
+            tables.push(hull::Table::new(call.problem)?);
+        }
+        self.threads.for_each(&mut tables, |at, table| {
+            let head = call.head(at / kv_heads, at % kv_heads * (heads / kv_heads));
+            self.backend.run(hull::Fill { head: &head, table });
+        });
+        Ok(tables)
     }
 
     /// Rows that need care, by the plain engine.

@@ -262,6 +262,67 @@ fn what_is_not_finite_is_found_wherever_it_is() {
     }
 }
 
+/// Shapes for blocks of queries, and for few queries against many keys, with values that are all 1.1.
+fn samples_of_equal_values() -> impl Iterator<Item = contattn_core::families::Sample> {
+    [(290, 290, 16), (1, 2000, 72), (4, 300, 21)].into_iter().map(|(queries, keys, value_dim)| {
+        let shape = Shape { batch: 1, heads: 4, kv_heads: 2, queries, keys, head_dim: 8, value_dim };
+        Family::ConstantValues.sample(shape, Dtype::F32, 11).unwrap()
+    })
+}
+
+/// A mean lies between the smallest and the largest of its values, so that the mean of equal ones is none but theirs.
+#[test]
+fn the_mean_of_equal_values_is_exact() {
+    let windows = [Window::causal(), Window::full(), Window::sliding(70.0), Window::sliding(50.3)];
+    for sample in samples_of_equal_values() {
+        for rule in RULES {
+            for window in &windows {
+                for sink in [SinkKind::Absent, SinkKind::Copy, SinkKind::Given] {
+                    let spec = Spec { rule, window: window.clone(), ..Spec::default() };
+                    let Ok(problem) = sample.problem(sink, spec) else {
+                        assert!(matches!(rule, Rule::Taylor(_)), "which refuses cut segments");
+                        continue;
+                    };
+                    for engine in engines(Some(2)) {
+                        let o = engine.forward(&problem, &Request::default(), &Unattended).unwrap().o.to_f64();
+                        let all = o.iter().all(|&o| o == f64::from(1.1f32));
+                        assert!(all, "{} {rule} {window:?} {sink:?}: {:?}", engine.isa(), problem.shape());
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Values that a row does not see have no part in it, to the last bit: not in what it is kept between either.
+#[test]
+fn later_values_leave_earlier_rows_as_they_are() {
+    let shape = Shape { batch: 1, heads: 2, kv_heads: 2, queries: 290, keys: 290, head_dim: 8, value_dim: 16 };
+    let sample = Family::ConstantValues.sample(shape, Dtype::F32, 12).unwrap();
+    for seen in [1, 33, 150, 288] {
+        let mut changed = sample.clone();
+        let numbers = sample.v.to_f64().into_iter().enumerate();
+        // Some larger and some smaller than all that the rows before see.
+        let later = numbers.map(|(at, v)| if at / 16 % 290 < seen { v } else { v + [1.0, -1.0][at / 16 % 2] });
+        changed.v = Tensor::from_f64(vec![1, 2, 290, 16], Dtype::F32, later.collect::<Vec<_>>()).unwrap();
+        for rule in RULES {
+            for window in [Window::causal(), Window::sliding(40.0)] {
+                let spec = Spec { rule, window, ..Spec::default() };
+                for engine in engines(Some(1)) {
+                    let [before, after] = [&sample, &changed].map(|sample| {
+                        let problem = sample.problem(SinkKind::Copy, spec.clone()).unwrap();
+                        engine.forward(&problem, &Request::default(), &Unattended).unwrap().o.to_f64()
+                    });
+                    for at in (0..before.len()).filter(|at| at / 16 % 290 < seen) {
+                        assert_eq!(before[at], after[at], "{} {spec:?}: element {at}", engine.isa());
+                    }
+                    assert_ne!(before, after);
+                }
+            }
+        }
+    }
+}
+
 /// Decoding token by token from a cache gives the rows of the full pass.
 #[test]
 fn a_cache_answers_as_the_full_pass_does() {

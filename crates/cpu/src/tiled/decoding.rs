@@ -2,7 +2,9 @@
 
 use super::decode::{self, Decode, FEWEST_KEYS, MOST_QUERIES, Partial, RUN, RowRun, TILE, Tables};
 use super::forward::RowSum;
+use super::hull::{Extremes, PutBackRow};
 use super::segment;
+use super::sight::Kind;
 use super::simd::{Kernel, Simd};
 use super::taylor::Taylor;
 use super::threads::Watch;
@@ -114,13 +116,20 @@ impl Tiled {
         let mut careful: Vec<Place> = Vec::new();
         let mut q = vec![0.0; head_dim.next_multiple_of(16)];
         let mut padded = vec![0.0; value_dim.next_multiple_of(operands::MULTIPLE)];
+        let mut extremes = Extremes::new(padded.len());
         for (at, (o, sum)) in o.chunks_exact_mut(value_dim).zip(&mut sums).enumerate() {
             let (b, h, row) = (at / (heads * queries), at / queries % heads, at % queries);
             let units = &mut units[(b * kv_heads + h / group) * runs..][..runs];
             let mine = units.iter_mut().filter_map(|unit| unit.partials[h % group * queries + row].take());
             let partials: Vec<Partial> = mine.collect();
-            match decode::merge(&call.head(b, h), row, &mut q, &partials, &mut padded, o) {
-                Some(merged) => *sum = merged,
+            let head = call.head(b, h);
+            match decode::merge(&head, row, &mut q, &partials, &mut padded, o) {
+                Some(merged) => {
+                    *sum = merged;
+                    if head.sights.rows[row].kind == Kind::Curve {
+                        self.backend.run(PutBackRow { head: &head, row, extremes: &mut extremes, o });
+                    }
+                }
                 None => careful.push((b, h, row)),
             }
             if watch.done(1) {

@@ -26,6 +26,7 @@ pub(crate) mod taylor;
 
 use super::elementary::quotient;
 use super::head::{Head, MOST_LANES, Plan, Store};
+use super::hull::{Extremes, Room, Table};
 use super::operands::{Looked, MULTIPLE, is_finite, largest, read_row};
 use super::product::{Ahead, zeros};
 use super::segment::Mistake;
@@ -363,17 +364,22 @@ pub(crate) fn masks<S: Simd>(s: S, flags: &[f32; MOST_LANES]) -> [S::Mask; VECTO
     masks
 }
 
-/// o = O/Z and Z of each row; rows that are not as they should be are marked.
+/// o = O/Z and Z of each row, o between the smallest and the largest values that the row sees; rows that are not as they should be
+/// are marked.
 #[inline(always)]
-pub(crate) fn close<S: Simd>(s: S, head: &Head<'_>, block: &mut Block<S>, out: &mut BlockOutput<'_>) {
-    let Block { start, o, sums, careful, .. } = block;
+pub(crate) fn close<S: Simd>(
+    s: S,
+    head: &Head<'_>,
+    table: &Table,
+    block: &mut Block<S>,
+    room: &mut Room,
+    out: &mut BlockOutput<'_>,
+) {
+    let Block { start, count, o, sums, careful, .. } = block;
     let lanes = VECTORS * S::LANES;
-    let shares = sums.z.map(|z| s.recip(z));
-    for o in o.iter_mut() {
-        for v in 0..VECTORS {
-            o[v] = quotient(s, o[v], sums.z[v], shares[v]);
-        }
-    }
+    let common = room.open(s, head, table, *start, *count, careful);
+    let beyond = divide(s, o, &sums.z, common);
+    let beyond = s.floats(&beyond);
     let o = s.floats(o.as_flattened());
     let (m, z) = (s.floats(&sums.m), s.floats(&sums.z));
     let width = head.problem.shape().value_dim;
@@ -382,7 +388,8 @@ pub(crate) fn close<S: Simd>(s: S, head: &Head<'_>, block: &mut Block<S>, out: &
         if careful[lane] {
             continue;
         }
-        match head.sights.rows[*start + lane].kind {
+        let sight = &head.sights.rows[*start + lane];
+        match sight.kind {
             Kind::Empty => {
                 row.fill(0.0);
                 *sum = RowSum::default();
@@ -396,9 +403,27 @@ pub(crate) fn close<S: Simd>(s: S, head: &Head<'_>, block: &mut Block<S>, out: &
                 }
                 careful[lane] = !is_finite(row);
                 *sum = RowSum { m: m[lane], z };
+                if !(sight.has_tiles() && beyond[lane] <= 0.0) {
+                    room.put_back(s, head, table, *start + lane, row);
+                }
             }
         }
     }
+}
+
+/// O/Z in place of O; gives by how much a row is beyond extremes in any column, or something below 0.
+#[inline(always)]
+fn divide<S: Simd>(s: S, o: &mut [Lanes<S::V>], z: &Lanes<S::V>, extremes: &Extremes) -> Lanes<S::V> {
+    let shares = z.map(|z| s.recip(z));
+    let mut beyond = [s.splat(f32::NEG_INFINITY); VECTORS];
+    for ((o, &low), &high) in o.iter_mut().zip(&extremes.low).zip(&extremes.high) {
+        let (low, high) = (s.splat(low), s.splat(high));
+        for v in 0..VECTORS {
+            o[v] = quotient(s, o[v], z[v], shares[v]);
+            beyond[v] = s.max(beyond[v], s.max(s.sub(low, o[v]), s.sub(o[v], high)));
+        }
+    }
+    beyond
 }
 
 #[cfg(test)]

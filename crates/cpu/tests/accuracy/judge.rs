@@ -27,6 +27,11 @@ impl Judged {
     pub(crate) fn ratio(&self) -> f64 {
         self.engine / (2.0 * self.twin).max(2.0)
     }
+
+    /// The same with the two in each other's place.
+    pub(crate) fn swapped_ratio(&self) -> f64 {
+        self.twin / (2.0 * self.engine).max(2.0)
+    }
 }
 
 /// Elements of 16-bit results, and those of them within one unit in the last place of the correctly rounded one.
