@@ -154,10 +154,12 @@ pub(crate) fn ahead(far: bool, first: usize, last: usize, part: usize, parts: us
 }
 
 /// Bytes of scratch of one thread for the forward pass: 4 block (blocks of a group (head_dim + value width) + tile + 1), a
-/// block's length being its queries, and the rows that are being read. The Taylor rule takes 8 block (tile + 1) more.
+/// block's length being its queries, the rows that are being read, and three pairs of extremes of values. The Taylor rule takes
+/// 8 block (tile + 1) more.
 pub(crate) fn scratch_bytes(block: usize, shape: &Shape) -> usize {
     let width = shape.head_dim + shape.value_dim.next_multiple_of(MULTIPLE);
-    4 * block * (group(block, shape) * width + TILE + 1) + 4 * ROWS * shape.head_dim
+    let extremes = 6 * shape.value_dim.next_multiple_of(MULTIPLE);
+    4 * (block * (group(block, shape) * width + TILE + 1) + ROWS * shape.head_dim + extremes)
 }
 
 impl<S: Simd> Scratch<S> {
