@@ -28,13 +28,15 @@ const FEW: u64 = 170;
 const FOUND: [u64; 4] = [824, 909, 994, 4732];
 
 /// One table: ratios by result, in how many problems the twin would keep to the criterion beside the engine, the largest of each, how
-/// many lie above 1 in each family, and what lies beyond its allowance.
+/// many lie above 1 in each family, the largest errors in each, and what lies beyond its allowance.
 #[derive(Default)]
 struct Table {
     ratios: [Vec<f64>; RESULTS.len()],
     swapped: [usize; RESULTS.len()],
     worst: [(f64, String); RESULTS.len()],
     above: BTreeMap<(usize, &'static str), usize>,
+    /// of the engine and of the twin
+    largest: BTreeMap<(usize, &'static str), (f64, f64)>,
     beyond: Vec<String>,
     short: Short,
 }
@@ -49,6 +51,8 @@ impl Table {
             if ratio > 1.0 {
                 *self.above.entry((result, case.family.name())).or_default() += 1;
             }
+            let largest = self.largest.entry((result, case.family.name())).or_default();
+            *largest = (largest.0.max(judged.engine), largest.1.max(judged.twin));
             if ratio > self.worst[result].0 {
                 let what = format!("{:.1} u against {:.1} u, {}", judged.engine, judged.twin, case.name);
                 self.worst[result] = (ratio, what);
@@ -90,6 +94,13 @@ impl Table {
                 .collect();
             println!("{:>12} above 1: {}", RESULTS[result], families.join(", "));
             println!("{:>12} largest: {what}", "");
+            let families: Vec<String> = self
+                .largest
+                .iter()
+                .filter(|((of, _), _)| *of == result)
+                .map(|((_, family), (engine, twin))| format!("{family} {engine:.3e} / {twin:.3e}"))
+                .collect();
+            println!("{:>12} by family, engine / twin, in u: {}", "", families.join(", "));
         }
         println!("16 bits: {} of {} elements within one unit", self.short.near, self.short.elements);
     }
