@@ -417,6 +417,8 @@ mod tests {
     use crate::Plain;
     use contattn_core::families::{Family, SinkKind};
     use contattn_core::{Documents, Dtype, Engine, QueryTimes, Request, Series, Spec, Unattended, Window};
+    use rand_chacha::ChaCha8Rng;
+    use rand_chacha::rand_core::{Rng, SeedableRng};
 
     /// What one row of `o` becomes: the way of blocks, and that of single rows.
     struct Bounds<'a> {
@@ -457,11 +459,8 @@ mod tests {
     fn problems() -> impl Iterator<Item = (contattn_core::families::Sample, SinkKind, Spec)> {
         let families = [Family::Gauss, Family::IrregularTimes, Family::ZeroDurations, Family::WideDurations];
         (0..96u64).map(move |seed| {
-            let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-            let mut below = move |n: usize| {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                (state >> 33) as usize % n
-            };
+            let mut random = ChaCha8Rng::seed_from_u64(seed);
+            let mut below = move |n: usize| (random.next_u64() % n as u64) as usize;
             let keys = 1 + below(150);
             let shape = Shape {
                 batch: 1,
