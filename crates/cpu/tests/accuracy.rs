@@ -86,24 +86,19 @@ impl Table {
             println!("{name:>12} {problems:>8} {median:>7.3} {most:>7.3} {largest:>8.3} {within:>8.4} {twin:>11.4}");
         }
         for (result, (_, what)) in self.worst.iter().enumerate() {
-            let families: Vec<String> = self
-                .above
-                .iter()
-                .filter(|((of, _), _)| *of == result)
-                .map(|((_, family), count)| format!("{family} {count}"))
-                .collect();
-            println!("{:>12} above 1: {}", RESULTS[result], families.join(", "));
+            println!("{:>12} above 1: {}", RESULTS[result], by_family(&self.above, result, usize::to_string));
             println!("{:>12} largest: {what}", "");
-            let families: Vec<String> = self
-                .largest
-                .iter()
-                .filter(|((of, _), _)| *of == result)
-                .map(|((_, family), (engine, twin))| format!("{family} {engine:.3e} / {twin:.3e}"))
-                .collect();
-            println!("{:>12} by family, engine / twin, in u: {}", "", families.join(", "));
+            let errors = |(engine, twin): &(f64, f64)| format!("{engine:.3e} / {twin:.3e}");
+            println!("{:>12} by family, engine / twin, in u: {}", "", by_family(&self.largest, result, errors));
         }
         println!("16 bits: {} of {} elements within one unit", self.short.near, self.short.elements);
     }
+}
+
+/// What there is of each family for one result, in one line.
+fn by_family<T>(all: &BTreeMap<(usize, &'static str), T>, result: usize, show: impl Fn(&T) -> String) -> String {
+    let of_result = all.iter().filter(|((of, _), _)| *of == result);
+    of_result.map(|((_, family), what)| format!("{family} {}", show(what))).collect::<Vec<_>>().join(", ")
 }
 
 #[test]

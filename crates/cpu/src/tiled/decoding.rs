@@ -4,7 +4,6 @@ use super::decode::{self, Decode, FEWEST_KEYS, MOST_QUERIES, Partial, RUN, RowRu
 use super::forward::RowSum;
 use super::hull::{Extremes, PutBackRow};
 use super::segment;
-use super::sight::Kind;
 use super::simd::{Kernel, Simd};
 use super::taylor::Taylor;
 use super::threads::Watch;
@@ -126,9 +125,7 @@ impl Tiled {
             match decode::merge(&head, row, &mut q, &partials, &mut padded, o) {
                 Some(merged) => {
                     *sum = merged;
-                    if head.sights.rows[row].kind == Kind::Curve {
-                        self.backend.run(PutBackRow { head: &head, row, extremes: &mut extremes, o });
-                    }
+                    self.backend.run(PutBackRow { head: &head, row, extremes: &mut extremes, o });
                 }
                 None => careful.push((b, h, row)),
             }

@@ -375,7 +375,7 @@ impl Room {
 }
 
 /// The same for a single row. Its values are looked at from the last one on, until o is seen to lie between them: there are few rows
-/// for the many values, and most are done soon.
+/// for the many values, and most are done soon. A row that sees nothing stays as it is.
 pub(crate) struct PutBackRow<'a> {
     pub(crate) head: &'a Head<'a>,
     pub(crate) row: usize,

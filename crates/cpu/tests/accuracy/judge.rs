@@ -25,13 +25,17 @@ pub(crate) struct Judged {
 impl Judged {
     /// The engine's error over max(2 twin, 2).
     pub(crate) fn ratio(&self) -> f64 {
-        self.engine / (2.0 * self.twin).max(2.0)
+        over_criterion(self.engine, self.twin)
     }
 
     /// The same with the two in each other's place.
     pub(crate) fn swapped_ratio(&self) -> f64 {
-        self.twin / (2.0 * self.engine).max(2.0)
+        over_criterion(self.twin, self.engine)
     }
+}
+
+fn over_criterion(error: f64, other: f64) -> f64 {
+    error / (2.0 * other).max(2.0)
 }
 
 /// Elements of 16-bit results, and those of them within one unit in the last place of the correctly rounded one.
